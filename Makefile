@@ -1,0 +1,36 @@
+# Everything sets itself up: a fresh machine needs python3 (with venv), make, gcc and git.
+PYTHON ?= python3
+BIN := .venv/bin
+STAMP := .venv/.ready
+JOBS ?= 2
+
+.PHONY: setup run test check verify bench clean
+
+setup: $(STAMP)
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+run: setup
+	$(BIN)/passivo
+
+check: setup
+	$(BIN)/ruff check src tests bench examples
+	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+test: setup check
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+verify: setup
+	$(BIN)/python -m pytest -n $(JOBS) verify
+
+bench: setup
+	$(BIN)/python -m bench
+
+clean:
+	rm -rf .venv build .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,69 @@
+"""Every mistake Passivo can point out, one class per kind, all under `PassivoError`.
+
+A message says what was given, what was expected and how to mend it.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+from typing import Any
+
+
+class PassivoError(Exception):
+    """Base of all errors that Passivo raises on purpose."""
+
+
+class ModelError(PassivoError, ValueError):
+    """A description that is not a port-Hamiltonian system: structure, loss, energy, names or shapes."""
+
+
+class ExpressionError(ModelError):
+    """A formula that is not one: unknown names, functions outside the list, not an arithmetic expression."""
+
+
+class MethodError(PassivoError, ValueError):
+    """A method that does not apply to the system it was given."""
+
+
+class InputError(PassivoError, ValueError):
+    """An argument of a run that cannot be used: step, duration, start, inputs."""
+
+
+class FileError(PassivoError, ValueError):
+    """A saved run that cannot be read."""
+
+
+class StepError(PassivoError, RuntimeError):
+    """A step that could not be taken; the state before it is kept.
+
+    `time` and `state` are those before the failed step, `residual` the largest residual of its equation
+    (None where the step has none), `run` what was computed until then (None outside `simulate`).
+    """
+
+    def __init__(self, message: str, *, time: float, state: dict[str, float], residual: float | None = None):
+        super().__init__(message)
+        self.time = time
+        self.state = state
+        self.residual = residual
+        self.run: Any = None
+
+
+class ConvergenceError(StepError):
+    """The equation of an implicit step has no solution that the solver could find."""
+
+
+class DomainError(StepError):
+    """The state left the domain of its model."""
+
+
+class NonFiniteError(StepError):
+    """A NaN or an infinite number came in through an input, or came out of a step."""
+
+
+def nearest(name: str, choices) -> str:
+    """The closing half of an error sentence: the nearest valid choice, or all of them."""
+    choices = [str(choice) for choice in choices]
+    if not choices:
+        return "there are none"
+    close = get_close_matches(name, choices, n=1, cutoff=0.6)
+    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(choices)}"

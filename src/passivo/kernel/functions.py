@@ -1,0 +1,83 @@
+"""Scalar functions that formulas need and `math` lacks; kernels, pasted into every generated module.
+
+Quotients such as sin(x)/x are exact enough at any x but 0; their derivatives cancel and use a series near 0.
+"""
+
+from __future__ import annotations
+
+from math import atan2, atanh, cos, cosh, sin, sinh, tanh
+
+
+def sinc(x):
+    return sin(x) / x if x != 0.0 else 1.0
+
+
+def sinc_slope(x):
+    if abs(x) < 0.05:
+        return x * (-1.0 / 3.0 + x * x * (1.0 / 30.0 - x * x / 840.0))
+    return (cos(x) - sin(x) / x) / x
+
+
+def sinhc(x):
+    return sinh(x) / x if x != 0.0 else 1.0
+
+
+def sinhc_slope(x):
+    if abs(x) < 0.05:
+        return x * (1.0 / 3.0 + x * x * (1.0 / 30.0 + x * x / 840.0))
+    return (cosh(x) - sinh(x) / x) / x
+
+
+def tanhc(x):
+    return tanh(x) / x if x != 0.0 else 1.0
+
+
+def tanhc_slope(x):
+    if abs(x) < 0.05:
+        return x * (-2.0 / 3.0 + x * x * 8.0 / 15.0)
+    t = tanh(x)
+    return (1.0 - t * t - t / x) / x
+
+
+def atanhc(x):
+    return atanh(x) / x if x != 0.0 else 1.0
+
+
+def atanhc_slope(x):
+    if abs(x) < 0.05:
+        return x * (2.0 / 3.0 + x * x * 4.0 / 5.0)
+    return (1.0 / (1.0 - x * x) - atanh(x) / x) / x
+
+
+def atanc(x, b):
+    """atan2(x, b)/x."""
+    return atan2(x, b) / x if x != 0.0 else 1.0 / b
+
+
+def atanc_slope(x, b):
+    if abs(x) < 0.05 * abs(b):
+        return -2.0 * x / (3.0 * b * b * b)
+    return (b / (b * b + x * x) - atan2(x, b) / x) / x
+
+
+def ratio(top, bottom):
+    """top/bottom, 0 where the bottom is 0."""
+    return top / bottom if bottom != 0.0 else 0.0
+
+
+def heaviside(x):
+    return 1.0 if x > 0.0 else (0.5 if x == 0.0 else 0.0)
+
+
+def sign(x):
+    return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
+
+
+def cbrt(x):
+    return sign(x) * abs(x) ** (1.0 / 3.0)
+
+
+KERNELS = (
+    sinc, sinc_slope, sinhc, sinhc_slope, tanhc, tanhc_slope, atanhc, atanhc_slope, atanc, atanc_slope,
+    ratio, heaviside, sign, cbrt,
+)  # fmt: skip

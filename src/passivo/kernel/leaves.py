@@ -1,0 +1,83 @@
+"""The leaves every method needs of a model: energy, its difference over a step, output, domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import sympy as sp
+
+from passivo.kernel.slopes import Ends, difference
+from passivo.kernel.source import Layout, Source
+from passivo.ledger import accounts
+from passivo.model.form import Form
+
+
+def lay_out(form: Form, stages: int) -> Layout:
+    """The sections of the memory that do not depend on the method."""
+    n, w, s, rows = len(form.states), len(form.inputs), len(form.signals), len(form.rows)
+    count = rows + 1 if rows > 1 else 1
+    layout = Layout()
+    for name, size in (
+        ("TIME", 2), ("COUNT", 1), ("STATUS", 1), ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("LEVEL", 1), ("DEFECT", 1),
+        ("STATE", n), ("PARAM", len(form.params)), ("INPUT", stages * (w + s)), ("USED", w + s),
+        ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
+        ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n),
+        ("LOST", rows), ("RECEIVED", rows), ("CHANGE", rows), ("DIFFERENCE", rows), ("SCALE", rows), ("BOOKED", rows),
+        ("ENERGY", rows), ("ACCOUNTS", count * accounts.ACCOUNT_SIZE),
+        ("REPORT", 1 + n + (w + s) + 2 * w + 6 * count),
+    ):  # fmt: skip
+        layout.take(name, size)
+    return layout
+
+
+def constants(form: Form, stages: int) -> dict[str, Any]:
+    """Sizes and tables of the generated module that follow from the model."""
+    n, w, s, rows = len(form.states), len(form.inputs), len(form.signals), len(form.rows)
+    count = rows + 1 if rows > 1 else 1
+    row_of_state = {i: r for r, row in enumerate(form.rows) for i in row.states}
+    return {
+        "STATES": n,
+        "WIDTH": w,
+        "SIGNALS": s,
+        "STAGES": stages,
+        "ROWS": rows,
+        "ROW_NAMES": tuple(row.name for row in form.rows) + (("total",) if rows > 1 else ()),
+        "ACCOUNTS_COUNT": count,
+        "ROW_OF_STATE": tuple(row_of_state[i] for i in range(n)) or (0,),
+        "ROW_OF_INPUT": tuple(form.input_rows) or (0,),
+        "REPORT_SIZE": 1 + n + (w + s) + 2 * w + 6 * count,
+        "HAS_DOMAIN": form.domain is not None,
+        "EPSILON": 2.0**-52,
+    }
+
+
+def input_slots(form: Form, layout: Layout) -> dict[Any, str]:
+    return layout.slots("USED", form.inputs + form.signals)
+
+
+def gradient_at(form: Form, where: tuple[Any, ...]) -> dict[Any, Any]:
+    """Gradient symbol -> ∂H/∂x_i at `where`."""
+    here = dict(zip(form.states, where))
+    return {g: sp.diff(form.energy, x).xreplace(here) for g, x in zip(form.gradient, form.states)}
+
+
+def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, Any]) -> None:
+    """`energy`, `difference`, `output` and `inside`; `laws` are inputs that follow from the outputs (feedback)."""
+    state, ends = layout.slots("STATE", form.states), Ends.of(form.states)
+    at = layout.sections
+    source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", row.energy) for r, row in enumerate(form.rows)])
+
+    pairs = {**layout.slots("STATE", ends.a), **layout.slots("NEXT", ends.b), **layout.slots("STEP", ends.d)}
+    middle = {m: a + d / 2 for a, m, d in zip(ends.a, ends.m, ends.d)}
+    changes = [(f"m[{at['DIFFERENCE'] + r}]", difference(row.energy, ends)) for r, row in enumerate(form.rows)]
+    source.leaf("difference", "m", pairs, changes, middle)
+
+    gradient = gradient_at(form, form.states)
+    present = {**state, **input_slots(form, layout)}
+    outputs = [(f"m[{at['OUTPUT'] + k}]", y.xreplace(dict(laws)).xreplace(gradient)) for k, y in enumerate(form.output)]
+    source.leaf("output", "m", present, outputs)
+    if form.domain is not None:
+        source.leaf("inside", "m", layout.slots("NEXT", form.states), [], returns=form.domain)
+    else:
+        source.functions.append("def inside(m):\n    return True")

@@ -1,0 +1,254 @@
+"""Solving the equation of a step (spec 2.7): chord Newton, full Newton, damped Newton. Kernels.
+
+Unit-free: a correction δ counts against |x| + |Δx| of its own state. A solve ends when δ is below 1e-13 of that and one
+more correction has been made, or when it stagnates at the rounding of the equation's own terms. Anything else is a
+failure, and the caller halves the step.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passivo.kernel.provided import *  # noqa: F403
+
+CONVERGED = 1e-13
+NEGLIGIBLE = 1e-17
+CONTRACTION = 0.3
+ITERATIONS = 25
+DAMPED_ITERATIONS = 60
+
+
+def average(m):
+    """All averages and their slopes, by the Gauss rule of the present level."""
+    for i in range(AVERAGE_COUNT):
+        m[AVERAGE + i] = 0.0
+    level = int(m[LEVEL])
+    for q in range(LEVEL_START[level], LEVEL_START[level + 1]):
+        sample(m, NODES[q], WEIGHTS[q])
+
+
+def evaluate(m, h):
+    """Increments and residual at the present unknowns."""
+    expand(m, h)
+    if AVERAGES > 0:
+        average(m)
+    residual(m, h)
+
+
+def factor(m):
+    """LU of MATRIX in place, partial pivoting, row swaps in PIVOT; False if singular."""
+    for c in range(UNKNOWNS):
+        best = c
+        size = abs(m[MATRIX + c * UNKNOWNS + c])
+        for r in range(c + 1, UNKNOWNS):
+            other = abs(m[MATRIX + r * UNKNOWNS + c])
+            if other > size:
+                best = r
+                size = other
+        if not size > 0.0:
+            return False
+        m[PIVOT + c] = float(best)
+        if best != c:
+            for j in range(UNKNOWNS):
+                swap = m[MATRIX + c * UNKNOWNS + j]
+                m[MATRIX + c * UNKNOWNS + j] = m[MATRIX + best * UNKNOWNS + j]
+                m[MATRIX + best * UNKNOWNS + j] = swap
+        inverse = 1.0 / m[MATRIX + c * UNKNOWNS + c]
+        m[MATRIX + c * UNKNOWNS + c] = inverse
+        for r in range(c + 1, UNKNOWNS):
+            ratio_ = m[MATRIX + r * UNKNOWNS + c] * inverse
+            m[MATRIX + r * UNKNOWNS + c] = ratio_
+            for j in range(c + 1, UNKNOWNS):
+                m[MATRIX + r * UNKNOWNS + j] -= ratio_ * m[MATRIX + c * UNKNOWNS + j]
+    return True
+
+
+def correct(m):
+    """CORRECTION = MATRIX⁻¹ RESIDUAL, with the factors of `factor`."""
+    for i in range(UNKNOWNS):
+        m[CORRECTION + i] = m[RESIDUAL + i]
+    for i in range(UNKNOWNS):
+        p = int(m[PIVOT + i])
+        if p != i:
+            swap = m[CORRECTION + i]
+            m[CORRECTION + i] = m[CORRECTION + p]
+            m[CORRECTION + p] = swap
+        for j in range(i):
+            m[CORRECTION + i] -= m[MATRIX + i * UNKNOWNS + j] * m[CORRECTION + j]
+    for back in range(UNKNOWNS):
+        i = UNKNOWNS - 1 - back
+        for j in range(i + 1, UNKNOWNS):
+            m[CORRECTION + i] -= m[MATRIX + i * UNKNOWNS + j] * m[CORRECTION + j]
+        m[CORRECTION + i] *= m[MATRIX + i * UNKNOWNS + i]
+
+
+def relative(m, floor):
+    """The largest correction, each against |x| + |Δx| (+ floor · the terms of its row) of its own unknown."""
+    largest = 0.0
+    for i in range(UNKNOWNS):
+        size = abs(m[UNKNOWN + i])
+        if i < SOLVED_COUNT:
+            size += abs(m[STATE + SOLVED[i]])
+        if floor > 0.0:
+            size += floor * m[MAGNITUDE + i]
+        delta = abs(m[CORRECTION + i])
+        if delta > 0.0:
+            part = delta / size if size > 0.0 else inf
+            if not part <= largest:
+                largest = part
+        elif delta != delta:
+            largest = inf
+    return largest
+
+
+def apply(m, share):
+    for i in range(UNKNOWNS):
+        m[UNKNOWN + i] -= share * m[CORRECTION + i]
+
+
+def at_rounding(m, h):
+    """Whether the present correction is no more than rounding of the terms its row is summed from."""
+    magnitude(m, h)
+    return relative(m, 1.0) <= CONVERGED
+
+
+def chord(m, h):
+    """Newton whose matrix is kept while corrections shrink by 0.3 or better; True if converged."""
+    fresh = False
+    last = inf
+    polish = False
+    stalls = 0
+    for iteration in range(ITERATIONS):
+        evaluate(m, h)
+        m[ITERATION] += 1.0
+        refactored = not fresh
+        if not fresh:
+            jacobian(m, h)
+            if not factor(m):
+                return False
+            fresh = True
+        correct(m)
+        size = relative(m, 0.0)
+        if not size < 1e300:
+            if size == inf and at_rounding(m, h):
+                apply(m, 1.0)
+                return True
+            return False
+        apply(m, 1.0)
+        if polish:
+            return True
+        contraction = size / last if iteration > 0 else 1.0
+        if size <= CONVERGED:
+            if size * contraction <= NEGLIGIBLE:
+                return True
+            polish = True
+        elif iteration > 0 and contraction > CONTRACTION:
+            if refactored and contraction > 0.9:
+                stalls += 1
+                if at_rounding(m, h):
+                    return True
+                if stalls > 2:
+                    return False
+            fresh = False
+        last = size
+    return False
+
+
+def damped(m, h):
+    """Full Newton that shortens a step until the next correction would be smaller; True if converged."""
+    for _ in range(DAMPED_ITERATIONS):
+        evaluate(m, h)
+        m[ITERATION] += 1.0
+        jacobian(m, h)
+        if not factor(m):
+            return False
+        correct(m)
+        size = relative(m, 0.0)
+        if size <= CONVERGED or (size < 1e300 and at_rounding(m, h)):
+            apply(m, 1.0)
+            evaluate(m, h)
+            correct(m)
+            if not relative(m, 0.0) <= 1e3 * CONVERGED and not at_rounding(m, h):
+                return False
+            apply(m, 1.0)
+            return True
+        for i in range(UNKNOWNS):
+            m[TRIAL + i] = m[UNKNOWN + i]
+            m[DIRECTION + i] = m[CORRECTION + i]
+        share = 1.0
+        accepted = False
+        while share > 1e-4:
+            for i in range(UNKNOWNS):
+                m[UNKNOWN + i] = m[TRIAL + i] - share * m[DIRECTION + i]
+            evaluate(m, h)
+            correct(m)
+            if relative(m, 0.0) < (1.0 - 0.25 * share) * size:
+                accepted = True
+                break
+            share *= 0.5
+        if not accepted:
+            return False
+    return False
+
+
+def predict(m, h):
+    """Explicit Euler for the solved states."""
+    for i in range(UNKNOWNS):
+        m[UNKNOWN + i] = 0.0
+    evaluate(m, h)
+    for i in range(SOLVED_COUNT):
+        m[UNKNOWN + i] = -m[RESIDUAL + i]
+
+
+def gap_is_small(m, h):
+    """Whether |ḡ·d − ΔH| is rounding: the Gauss rule has enough nodes (spec 2.2)."""
+    expand(m, h)
+    average(m)
+    gather(m, h)
+    gap = 0.0
+    size = 0.0
+    for i in range(STATES):
+        m[NEXT + i] = m[STATE + i] + m[STEP + i]
+        gap += m[GRADIENT + i] * m[STEP + i]
+        size += (abs(m[STATE + i]) + abs(m[STEP + i])) * abs(m[GRADIENT + i])
+    for r in range(ROWS):
+        m[DIFFERENCE + r] = 0.0
+    difference(m)
+    for r in range(ROWS):
+        gap -= m[DIFFERENCE + r]
+    return abs(gap) <= 4.0 * EPSILON * size
+
+
+def solve(m, h):
+    """Find the increments of one step of size h; OK or UNCONVERGED."""
+    m[ITERATION] = 0.0
+    m[LEVEL] = 0.0
+    if UNKNOWNS == 0:
+        expand(m, h)
+        return OK
+    predict(m, h)
+    while True:
+        if not chord(m, h):
+            predict(m, h)
+            if not damped(m, h):
+                largest = 0.0
+                for i in range(UNKNOWNS):
+                    if not abs(m[RESIDUAL + i]) <= largest:
+                        largest = abs(m[RESIDUAL + i])
+                m[DEFECT] = largest
+                return UNCONVERGED
+        if not ADAPTIVE or gap_is_small(m, h):
+            break
+        if m[LEVEL] + 1.0 >= LEVELS:
+            m[DEFECT] = inf
+            return UNCONVERGED
+        m[LEVEL] += 1.0
+    expand(m, h)
+    if AVERAGES > 0 and not ADAPTIVE:
+        average(m)
+    return OK
+
+
+KERNELS = (average, evaluate, factor, correct, relative, apply, at_rounding, chord, damped, predict, gap_is_small, solve)

@@ -1,0 +1,130 @@
+"""What every stepping thing does around its method: check the input, advance, book, report. Kernels."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passivo.kernel.provided import *  # noqa: F403
+
+OK = 0
+UNCONVERGED = 1
+OUTSIDE = 2
+NOT_FINITE = 3
+BAD_INPUT = 4
+
+
+def commit(m):
+    """Move the state by STEP and add up, row by row, the change of stored energy and the scale of its rounding."""
+    for i in range(STATES):
+        old = m[STATE + i]
+        new = old + m[STEP + i]
+        if not isfinite(new):
+            return NOT_FINITE
+        m[NEXT + i] = new
+        m[STEP + i] = new - old  # what was really added, so that the booked change is that of the stored states
+    if HAS_DOMAIN and not inside(m):
+        return OUTSIDE
+    difference(m)
+    for r in range(ROWS):
+        m[CHANGE + r] += m[DIFFERENCE + r]
+    for i in range(STATES):
+        m[SCALE + ROW_OF_STATE[i]] += (abs(m[STATE + i]) + abs(m[STEP + i])) * abs(m[GRADIENT + i])
+        m[STATE + i] = m[NEXT + i]
+    return OK
+
+
+def tick(m, h):
+    """One step of size h with the inputs in INPUT: advance and book, or leave the state as it was."""
+    for k in range(STAGES * (WIDTH + SIGNALS)):
+        if not isfinite(m[INPUT + k]):
+            return BAD_INPUT
+    for k in range(WIDTH):
+        m[WORK + k] = 0.0
+        m[MEAN + k] = 0.0
+    for r in range(ROWS):
+        m[LOST + r] = 0.0
+        m[RECEIVED + r] = 0.0
+        m[CHANGE + r] = 0.0
+        m[SCALE + r] = 0.0
+    for i in range(STATES):
+        m[START + i] = m[STATE + i]
+    status = advance(m, h)
+    if status != OK:
+        for i in range(STATES):
+            m[STATE + i] = m[START + i]
+        return status
+    for k in range(WIDTH):
+        m[MEAN + k] /= h
+    book(m, h)
+    return OK
+
+
+def report(m):
+    """Fill REPORT: time, states, inputs, outputs, work per port component, and six columns for each account."""
+    energy(m)
+    output(m)
+    at = REPORT
+    m[at] = m[TIME] + m[TIME + 1]
+    at += 1
+    for i in range(STATES):
+        m[at + i] = m[STATE + i]
+    at += STATES
+    for k in range(WIDTH + SIGNALS):
+        m[at + k] = m[USED + k]
+    at += WIDTH + SIGNALS
+    for k in range(WIDTH):
+        m[at + k] = m[OUTPUT + k]
+        m[at + WIDTH + k] = m[PORT_WORK + 2 * k] + m[PORT_WORK + 2 * k + 1]
+    at += 2 * WIDTH
+    whole = 0.0
+    for r in range(ACCOUNTS_COUNT):
+        account = ACCOUNTS + r * ACCOUNT_SIZE
+        if r < ROWS:
+            whole += m[ENERGY + r]
+            m[at] = m[ENERGY + r]
+        else:
+            m[at] = whole
+        for column in range(5):
+            m[at + 1 + column] = m[account + 2 * column] + m[account + 2 * column + 1]
+        at += 6
+
+
+def refresh(m):
+    """After a change of parameters or state by hand: constants, energies, output, report."""
+    prepare(m)
+    report(m)
+
+
+def step(m, h):
+    """`tick`, to be called from Python."""
+    return tick(m, h)
+
+
+def run(m, h, table, out, steps, every):
+    """`steps` ticks; row k of `table` holds the inputs of step k (one row: the same for all). Returns the steps done.
+
+    Rows of `out` are filled at every `every`-th step of the run as a whole; STATUS says how it ended.
+    """
+    held = table.shape[0] == 1
+    first = int(m[COUNT])
+    for k in range(steps):
+        row = 0 if held else k
+        for j in range(STAGES * (WIDTH + SIGNALS)):
+            m[INPUT + j] = table[row, j]
+        status = tick(m, h)
+        m[STATUS] = float(status)
+        if status != OK:
+            return k
+        done = first + k + 1
+        if done % every == 0:
+            report(m)
+            at = done // every - first // every - 1
+            for j in range(REPORT_SIZE):
+                out[at, j] = m[REPORT + j]
+    return steps
+
+
+KERNELS = (commit, tick, report)
+ENTRIES = (refresh, step, run)

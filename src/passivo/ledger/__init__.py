@@ -1,0 +1,1 @@
+"""Accounts of energy and the verdict on them (design section 4)."""

@@ -1,0 +1,112 @@
+"""From accounts to a verdict: did the numerics create energy, how much, where and when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from passivo.ledger import accounts as A
+
+Kind = Literal["exact", "passive", "booked", "active", "none"]
+BOUNDED = 1.01
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the ledger says of a run; energies in joules.
+
+    kind       exact: created nothing and removed nothing beyond roundoff; passive: created nothing; booked: created,
+               but the method knows it and it stays within the allowance; active: anything else; none: no verdict
+    bias       the most energy created in any window of time; `window` is that window, `part` the part with the largest
+    removed    the same for energy taken away by the numerics
+    unnoticed  created less what the method booked itself
+    roundoff   the largest roundoff of a single step, against which all this is judged
+    bounded    the bias no longer grew after half of the run
+    parts      the verdict of each part, where there is more than one
+    """
+
+    kind: Kind
+    bias: float = 0.0
+    removed: float = 0.0
+    unnoticed: float = 0.0
+    roundoff: float = 0.0
+    allowance: float = 0.0
+    bounded: bool = False
+    part: str = ""
+    window: tuple[float, float] = (0.0, 0.0)
+    reason: str = ""
+    parts: Mapping[str, Verdict] = field(default_factory=dict, repr=False)
+
+    @property
+    def passive(self) -> bool:
+        return self.kind in ("exact", "passive", "booked")
+
+    @property
+    def sentence(self) -> str:
+        start, end = (f"{t:.6g}" for t in self.window)
+        match self.kind:
+            case "exact":
+                return f"exact: energy was neither created nor removed beyond roundoff ({self.roundoff:.2g} J per step)"
+            case "passive":
+                return f"passive: no energy was created; the numerics removed {_joules(self.removed)}"
+            case "booked":
+                return f"booked: {_joules(self.bias)} created, all of it known to the method, allowance {_joules(self.allowance)}"
+            case "active" if self.bounded:
+                return f"active but bounded: part {self.part} lends up to {_joules(self.bias)} and takes it back"
+            case "active":
+                return f"active: created {_joules(self.bias)} in part {self.part} between t = {start} and {end} s"
+        return f"no verdict: {self.reason}"
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def _joules(value: float) -> str:
+    return f"{value:.4g} J"
+
+
+def judge(memory: np.ndarray, first: int, names: tuple[str, ...], allowance: float = 0.0, stopped: str = "") -> Verdict:
+    """The verdict on the accounts that begin at `first` in `memory`, one per name; the last one is the total."""
+    rows = {
+        name: _judge_row(memory[first + i * A.ACCOUNT_SIZE : first + (i + 1) * A.ACCOUNT_SIZE], name, allowance, stopped)
+        for i, name in enumerate(names)
+    }
+    *parts, (_, total) = rows.items()
+    if not parts:
+        return total
+    worst = max(parts, key=lambda item: item[1].bias)[0]
+    return Verdict(**{**vars(total), "part": worst, "parts": dict(parts)})
+
+
+def _judge_row(row: np.ndarray, name: str, allowance: float, stopped: str) -> Verdict:
+    roundoff, bias = float(row[A.A_ROUNDOFF]), float(row[A.A_BIAS])
+    created = float(row[A.A_CREATED] + row[A.A_CREATED + 1])
+    unnoticed = created - float(row[A.A_BOOKED] + row[A.A_BOOKED + 1])
+    kind: Kind
+    reason = stopped
+    if stopped:
+        kind = "none"
+    elif not (math.isfinite(created) and math.isfinite(roundoff)):
+        kind, reason = "none", "the ledger holds a number that is not finite"
+    elif row[A.A_RISE] <= roundoff:
+        kind = "exact" if row[A.A_FALL] <= roundoff else "passive"
+    elif row[A.A_BOOKED] != 0.0 and row[A.A_UNNOTICED] <= roundoff and bias <= allowance:
+        kind = "booked"
+    else:
+        kind = "active"
+    return Verdict(
+        kind=kind,
+        bias=bias,
+        removed=float(row[A.A_REMOVED]),
+        unnoticed=unnoticed,
+        roundoff=roundoff,
+        allowance=allowance,
+        bounded=bool(kind == "active" and bias <= BOUNDED * row[A.A_FIRST]),
+        part=name,
+        window=(float(row[A.A_BIAS + 1]), float(row[A.A_BIAS + 2])),
+        reason=reason,
+    )

@@ -1,0 +1,89 @@
+"""What a method is: a small frozen dataclass that states its order and what it preserves, and writes its leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from passivo.errors import MethodError
+
+if TYPE_CHECKING:
+    from passivo.kernel.source import Layout, Source
+    from passivo.model.form import Form
+    from passivo.model.system import Model
+
+
+@dataclass(frozen=True)
+class Method:
+    """Base of all methods.
+
+    order      measured by `make verify`
+    preserves  what holds step by step, and is measured too:
+               "energy"            created is 0 for every energy, structure, loss, input and step
+               "quadratic energy"  the same where the energy is quadratic
+               "convex passivity"  created <= 0 where the energy is convex
+               "symplectic"        the flow of a closed lossless canonical system is symplectic
+    nodes      where in the step the inputs are read, as shares of it
+    """
+
+    order: ClassVar[int]
+    preserves: ClassVar[tuple[str, ...]] = ()
+    nodes: ClassVar[tuple[float, ...]] = (0.5,)
+    kernels: ClassVar[tuple[Callable, ...]] = ()
+    keeps_book: ClassVar[bool] = False
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": type(self).__name__, **asdict(self)}
+
+    def for_model(self, model: Model) -> Method:
+        """The method with everything filled in that it takes from the model."""
+        return self
+
+    def check(self, model: Model, laws: Mapping[str, Any]) -> None:
+        """Raise where the method does not apply to the model."""
+
+    def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
+        """Write the method's leaves; return the constants its kernels need."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Feedback and relations of a form's inputs, as SymPy formulas in its gradient symbols.
+
+    feedback   input symbol -> formula
+    unknown    input symbols that are unknowns of the step
+    relations  their equations ρ = 0
+    """
+
+    feedback: Mapping[Any, Any]
+    unknown: tuple[Any, ...]
+    relations: tuple[Any, ...]
+
+
+def laws_of(form: Form, ports: Mapping[str, tuple[int, int]], given: Mapping[str, tuple[str, tuple[str, ...]]]) -> Laws:
+    """Read traced laws; `ports` gives offset and width of each port, `given` kind and formulas for some of them."""
+    from passivo.model.feedback import read
+
+    feedback: dict[Any, Any] = {}
+    unknown: list[Any] = []
+    relations: list[Any] = []
+    output = form.output
+    for port, (kind, texts) in given.items():
+        offset, width = ports[port]
+        u, y = form.inputs[offset : offset + width], output[offset : offset + width]
+        values = read(texts, y, u)
+        if kind == "Feedback" and not any(value.free_symbols & set(form.inputs) for value in values):
+            feedback.update(zip(u, values))
+        else:  # feedback over a port with feedthrough is a relation too: its output depends on the input
+            unknown += u
+            relations += values if kind == "Relation" else [a - b for a, b in zip(u, values)]
+    return Laws(feedback, tuple(unknown), tuple(relations))
+
+
+def refuse_relations(method: Method, laws: Laws) -> None:
+    if laws.unknown:
+        raise MethodError(
+            f"{type(method).__name__} has no equation to solve a Relation in; use AVF, ImplicitMidpoint or another implicit method"
+        )

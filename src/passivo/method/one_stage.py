@@ -1,0 +1,220 @@
+"""Methods with one stage: `X − x = h [(J − R)(z) ḡ + G(z) u]`, output `ỹ = G(z)'ḡ`, work `h ỹ'u`, loss `h ḡ'R ḡ`.
+
+They differ in two choices only: the mean gradient ḡ, and the place z where J, R and G are taken.
+
+    ExplicitEuler      ḡ = ∇H(x)                     z = x
+    ImplicitEuler      ḡ = ∇H(X)                     z = X
+    SymplecticEuler    ḡ = ∇H at old q, new p        z the same (variant "p"; "q": new q, old p)
+    ImplicitMidpoint   ḡ = ∇H(m), m = (x + X)/2      z = m
+    AVF                ḡ = ∫ ∇H(x + τ(X − x)) dτ     z = m   (spec 2.1, 2.2)
+
+Whatever ḡ is, `ΔH − h ỹ'u + h ḡ'Rḡ = ΔH − ḡ·(X − x)`: the energy created is the defect of ḡ as a discrete gradient.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from passivo.errors import MethodError, nearest
+from passivo.kernel import newton
+from passivo.method.base import Laws, Method
+
+if TYPE_CHECKING:
+    from passivo.kernel.provided import *  # noqa: F403
+    from passivo.kernel.slopes import Ends
+    from passivo.kernel.source import Layout, Source
+    from passivo.model.form import Form
+
+SMALLEST_SHARE = 1.0 / 1024.0
+
+
+def advance(m, h):
+    """One step; where the equation cannot be solved, two halves, and so on: each keeps the balance (spec 2.7)."""
+    for k in range(WIDTH + SIGNALS):
+        m[USED + k] = m[INPUT + k]
+    share = 1.0
+    done = 0.0
+    while done < 1.0:
+        status = solve(m, share * h)
+        m[ITERATIONS_ALL] += m[ITERATION]
+        if status == OK:
+            gather(m, share * h)
+            weigh(m, share * h)
+            status = commit(m)
+            if status != OK:
+                return status
+            done += share
+        else:
+            share *= 0.5
+            if share < SMALLEST_SHARE:
+                return status
+    return OK
+
+
+@dataclass(frozen=True)
+class OneStage(Method):
+    """Base of the methods in this file."""
+
+    kernels: ClassVar = (*newton.KERNELS, advance)
+
+    def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
+        """z, one symbol per state."""
+        raise NotImplementedError
+
+    def gradient(self, form: Form, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
+        """ḡ, the averages it contains, and how many Gauss nodes these need (None: as many as the energy gap asks for)."""
+        from passivo.kernel.leaves import gradient_at
+
+        return list(gradient_at(form, self.place(form, ends)).values()), {}, 1
+
+    def flow(self, form: Form) -> list[Any]:
+        """x' in states, gradient symbols and inputs: the field that is stepped."""
+        return form.flow
+
+    def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
+        import sympy as sp
+
+        from passivo.kernel.equation import Equation, write_equation
+        from passivo.kernel.leaves import input_slots
+        from passivo.kernel.slopes import Ends
+
+        ends, h = Ends.of(form.states), sp.Symbol("h#", real=True)
+        mean, averages, nodes = self.gradient(form, ends)
+        place = dict(zip(form.states, self.place(form, ends)))
+        value = dict(zip(form.gradient, mean))
+        put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(place).xreplace(value)  # noqa: E731
+        equation = Equation(
+            ends=ends,
+            h=h,
+            increments=[h * put(f) for f in self.flow(form)],
+            unknown_inputs=laws.unknown,
+            relations=[put(f) for f in laws.relations],
+            averages=averages,
+            nodes=nodes,
+        )
+        at = layout.sections
+        slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout)}
+        constants = write_equation(source, layout, equation, slots)
+
+        slots.update(layout.slots("AVERAGE", averages))
+        for i, symbol in enumerate(laws.unknown):
+            slots[symbol] = f"m[{at['UNKNOWN'] + constants['SOLVED_COUNT'] + i}]"
+        both = {b: a + d for a, b, d in zip(ends.a, ends.b, ends.d)}
+        both |= {m: a + d / 2 for a, m, d in zip(ends.a, ends.m, ends.d)}
+        used = [
+            (f"m[{at['USED'] + k}]", put(laws.feedback.get(u, u)))
+            for k, u in enumerate(form.inputs)
+            if u in laws.feedback or u in laws.unknown
+        ]
+        found = [(f"m[{at['GRADIENT'] + i}]", g) for i, g in enumerate(mean)]
+        source.leaf("gather", "m, h", slots, found + used, both, note="Mean gradient and inputs of the step.")
+        write_weigh(source, layout, form, slots, place, both)
+        return constants
+
+
+def write_weigh(source: Source, layout: Layout, form: Form, slots: Any, place: Any, defined: Any) -> None:
+    """`weigh`: work, mean output, loss and inner power of a stage, from its gradient and inputs."""
+    import sympy as sp
+
+    from passivo.kernel.leaves import input_slots
+
+    h, at = sp.Symbol("h#", real=True), layout.sections
+    slots = {**slots, **layout.slots("GRADIENT", form.gradient), **input_slots(form, layout), h: "h"}
+    outputs = []
+    for k, (y, u) in enumerate(zip(form.output, form.inputs)):
+        outputs.append((f"m[{at['WORK'] + k}] +=", h * y.xreplace(place) * u))
+        outputs.append((f"m[{at['MEAN'] + k}] +=", h * y.xreplace(place)))
+    for r, row in enumerate(form.rows):
+        if row.lost != 0:
+            outputs.append((f"m[{at['LOST'] + r}] +=", h * row.lost.xreplace(place)))
+        if row.received != 0:
+            outputs.append((f"m[{at['RECEIVED'] + r}] +=", h * row.received.xreplace(place)))
+    source.leaf("weigh", "m, h", slots, outputs, defined)
+
+
+@dataclass(frozen=True)
+class ExplicitEuler(OneStage):
+    """Explicit Euler: creates `½ d'∇²H d` per step, for ever."""
+
+    order: ClassVar = 1
+    nodes: ClassVar = (0.0,)
+
+    def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
+        return ends.a
+
+
+@dataclass(frozen=True)
+class ImplicitEuler(OneStage):
+    """Implicit Euler: never creates energy where H is convex, and removes `½ d'∇²H d` per step."""
+
+    order: ClassVar = 1
+    preserves: ClassVar = ("convex passivity",)
+    nodes: ClassVar = (1.0,)
+
+    def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
+        return ends.b
+
+
+@dataclass(frozen=True)
+class ImplicitMidpoint(OneStage):
+    """Implicit midpoint: symplectic, and exact in energy where H is quadratic."""
+
+    order: ClassVar = 2
+    preserves: ClassVar = ("quadratic energy", "symplectic")
+
+    def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
+        return ends.m
+
+
+@dataclass(frozen=True)
+class SymplecticEuler(OneStage):
+    """Symplectic Euler. Variant "p" takes the new momenta and the old positions, "q" the other way round.
+
+    The positions are those the model declares, unless named here. Implicit only where the energy couples q and p.
+    """
+
+    variant: str = "p"
+    positions: tuple[str, ...] = ()
+
+    order: ClassVar = 1
+    preserves: ClassVar = ("symplectic",)
+    nodes: ClassVar = (0.0,)
+
+    def check(self, model: Any, laws: Any) -> None:
+        if self.variant not in ("p", "q"):
+            raise MethodError(f"SymplecticEuler's variant is 'p' or 'q', not {self.variant!r}")
+        chosen = tuple(self.positions) or model.positions
+        if not chosen or len(chosen) == len(model.states):
+            raise MethodError(
+                f"SymplecticEuler must know which states of {model.name!r} are positions: say SymplecticEuler(positions=('q',)), "
+                "or give the System positions=['q']"
+            )
+        for name in chosen:
+            if name not in model.states:
+                raise MethodError(f"SymplecticEuler's position {name!r} is no state; {nearest(name, model.states)}")
+
+    def for_model(self, model: Any) -> SymplecticEuler:
+        return SymplecticEuler(self.variant, tuple(self.positions) or model.positions)
+
+    def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
+        fresh = self.variant == "q"
+        return tuple(
+            ends.b[i] if (state.name in self.positions) == fresh else ends.a[i] for i, state in enumerate(form.states)
+        )
+
+
+@dataclass(frozen=True)
+class AVF(OneStage):
+    """Average vector field, port-Hamiltonian form (spec 2.1): `ΔH = h ỹ'u − h ḡ'R ḡ` exactly, for every h."""
+
+    order: ClassVar = 2
+    preserves: ClassVar = ("energy", "quadratic energy", "convex passivity")
+
+    def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
+        return ends.m
+
+    def gradient(self, form: Form, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
+        from passivo.kernel.average import mean_gradient
+
+        return mean_gradient(form.energy, ends)

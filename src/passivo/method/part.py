@@ -1,0 +1,347 @@
+"""A system with a method, compiled: the `Part` that everything else steps, connects, runs and shows."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Mapping
+from fractions import Fraction
+from types import ModuleType
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+
+from passivo.errors import ConvergenceError, DomainError, InputError, MethodError, ModelError, NonFiniteError, StepError, nearest
+from passivo.kernel import cache, tick
+from passivo.ledger import accounts as A
+from passivo.ledger.verdict import Verdict, judge
+from passivo.method.base import Method, laws_of
+from passivo.model.feedback import Feedback, Law
+from passivo.model.system import Model
+
+Engine = Literal["numba", "python", "cuda"]
+
+
+@runtime_checkable
+class Part(Protocol):
+    """The contract of every stepping thing (design section 3).
+
+    After `step`: `work` in joules per port component, the integral the method itself used; `lost` >= 0; `stored`;
+    `output` at the present state, ready for the next exchange; `mean_output`, the conjugate of the held input.
+    """
+
+    def step(self, u: Any = ..., dt: float | None = ...) -> int: ...
+    @property
+    def work(self) -> np.ndarray: ...
+    @property
+    def lost(self) -> float: ...
+    @property
+    def stored(self) -> float: ...
+    @property
+    def output(self) -> np.ndarray: ...
+    @property
+    def mean_output(self) -> np.ndarray: ...
+
+
+class CompiledPart:
+    """A model and a method in one flat memory, stepped by machine code. Made by `pv.compile`.
+
+    `step(u, dt)` takes about a microsecond; `u` holds one number per port component (signals after them) and is held
+    over the step. Views such as `state` and `work` show the memory itself: copy what has to last.
+    """
+
+    def __init__(self, model: Model, method: Method, step: float, module: ModuleType, engine: Engine, laws: Mapping[str, Any]):
+        self.model, self.method, self.engine = model, method, engine
+        self.laws = dict(laws)
+        self.module = module
+        self.dt = step
+        self.memory = np.zeros(module.SIZE)
+        self.params = dict(model.params)
+        self._bind()
+        self._section("PARAM", len(self.params))[:] = list(self.params.values())
+        if model.minimum is not None:
+            self.state[:] = [model.minimum[name] for name in model.states]
+        self.half_at(1)
+        self._refresh()
+
+    def _bind(self) -> None:
+        """Views into the memory, and the compiled functions."""
+        module, n, w = self.module, self.module.STATES, self.module.WIDTH
+        self.state = self._section("STATE", n)
+        self.inputs = self._section("INPUT", module.STAGES * (w + module.SIGNALS))
+        self.work = self._section("WORK", w)
+        self.mean_output = self._section("MEAN", w)
+        self._tick: Callable = module.step
+        self._single = module.STAGES * (w + module.SIGNALS) == 1
+
+    def _section(self, name: str, size: int) -> np.ndarray:
+        start = getattr(self.module, name)
+        return self.memory[start : start + size]
+
+    def _refresh(self) -> None:
+        with np.errstate(all="ignore"):
+            self.module.refresh(self.memory)
+
+    def half_at(self, count: int) -> None:
+        """Remember the bias at step `count` and at its doublings, to tell later whether it still grew."""
+        for row in range(self.module.ACCOUNTS_COUNT):
+            self.memory[self.module.ACCOUNTS + row * A.ACCOUNT_SIZE + A.A_MARK] = float(max(count, 1))
+
+    # -- stepping ---------------------------------------------------------------------------------------------------
+
+    def step(self, u: Any = None, dt: float | None = None) -> int:
+        """One step with `u` held; returns 0, or raises a `StepError` and leaves the state as it was."""
+        if u is not None:
+            self._set_input(u)
+        if dt is None:
+            dt = self.dt
+        elif not (dt > 0.0 and math.isfinite(dt)):
+            raise InputError(f"dt must be a positive number of seconds, not {dt}")
+        status = self._tick(self.memory, dt)
+        if status:
+            self._raise(status)
+        return status
+
+    def _set_input(self, u: Any) -> None:
+        if self._single:
+            self.inputs[0] = u[0] if hasattr(u, "__len__") else u
+            if not hasattr(u, "__len__") or len(u) == 1:
+                return
+        each = self.module.WIDTH + self.module.SIGNALS
+        values = np.atleast_1d(np.asarray(u, dtype=float))
+        if values.shape != (each,):
+            raise InputError(f"step takes {each} input values ({', '.join(self.input_names) or 'none'}), got shape {values.shape}")
+        self.inputs.reshape(self.module.STAGES, each)[:] = values
+
+    def _raise(self, status: int) -> None:
+        raise self.failure(status)
+
+    def failure(self, status: int) -> StepError:
+        """The error that a status stands for, with time, state and residual."""
+        time, state = self.time, dict(zip(self.model.states, self.state.tolist()))
+        where = f"at t = {time:.9g} s, in the state {_numbers(state)}"
+        match status:
+            case tick.UNCONVERGED:
+                residual = float(self.memory[self.module.DEFECT])
+                return ConvergenceError(
+                    f"the step of {type(self.method).__name__} has no solution that Newton's method could find, down to a "
+                    f"thousandth of the step, {where} (residual {residual:.3g}). Take a smaller step, or check the feedback",
+                    time=time, state=state, residual=residual,
+                )  # fmt: skip
+            case tick.OUTSIDE:
+                domain = getattr(self.model, "domain", None) or "of the model"
+                return DomainError(f"the next step leaves the domain {domain}, {where}. Take a smaller step, or another start", time=time, state=state)
+            case tick.BAD_INPUT:
+                return NonFiniteError(f"an input is NaN or infinite: {self.inputs.tolist()}, {where}", time=time, state=state)
+        return NonFiniteError(f"the next state is NaN or infinite, {where}. Take a smaller step", time=time, state=state)
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    @property
+    def input_names(self) -> list[str]:
+        names = [name if port.width == 1 else f"{name}[{i}]" for name, port in self.model.ports.items() for i in range(port.width)]
+        return names + list(self.model.signals)
+
+    @property
+    def time(self) -> float:
+        return float(self.memory[self.module.TIME] + self.memory[self.module.TIME + 1])
+
+    @property
+    def steps(self) -> int:
+        return int(self.memory[self.module.COUNT])
+
+    @property
+    def lost(self) -> float:
+        """Joules lost in the last step."""
+        return float(self._section("LOST", self.module.ROWS).sum())
+
+    @property
+    def stored(self) -> float:
+        self._refresh()
+        return float(self._section("ENERGY", self.module.ROWS).sum())
+
+    @property
+    def output(self) -> np.ndarray:
+        """Output at the present state, one number per port component."""
+        self._refresh()
+        return self._section("OUTPUT", self.module.WIDTH)
+
+    @property
+    def iterations(self) -> float:
+        """Newton iterations per step so far."""
+        return float(self.memory[self.module.ITERATIONS_ALL]) / max(self.steps, 1)
+
+    @property
+    def verdict(self) -> Verdict:
+        return judge(self.memory, self.module.ACCOUNTS, self.module.ROW_NAMES)
+
+    # -- changing by hand -------------------------------------------------------------------------------------------
+
+    def set(self, **params: float) -> None:
+        """Change parameters; the energy this adds or takes is booked as `edited`."""
+        values = self.model.changed({**self.params, **params})
+        before = self._energies()
+        self._section("PARAM", len(values))[:] = list(values.values())
+        self.params = values
+        self._edit(before)
+
+    def place(self, state: Mapping[str, float]) -> None:
+        """Move the state by hand; the energy this adds or takes is booked as `edited`."""
+        before = self._energies()
+        for name, value in checked_state(self.model, state).items():
+            self.state[self.model.states.index(name)] = value
+        self._edit(before)
+
+    def _energies(self) -> np.ndarray:
+        self._refresh()
+        return self._section("ENERGY", self.module.ROWS).copy()
+
+    def _edit(self, before: np.ndarray) -> None:
+        change = self._energies() - before
+        rows = [*change, change.sum()] if self.module.ROWS > 1 else change
+        for row, value in enumerate(rows):
+            at = self.module.ACCOUNTS + row * A.ACCOUNT_SIZE + A.A_EDITED
+            A.add(self.memory, at, float(value))
+        self._refresh()
+
+    def copy(self) -> CompiledPart:
+        """An independent part in the same state, ledger included."""
+        twin = object.__new__(CompiledPart)
+        twin.__dict__.update(self.__dict__)
+        twin.params, twin.memory = dict(self.params), self.memory.copy()
+        twin._bind()
+        return twin
+
+    def __repr__(self) -> str:
+        return f"<part {self.model.name}: {type(self.method).__name__}, step {self.dt:g} s, t = {self.time:g} s>"
+
+
+def _numbers(state: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} = {value:.6g}" for name, value in state.items())
+
+
+def checked_state(model: Model, state: Mapping[Any, float]) -> dict[str, float]:
+    result = {}
+    for key, value in state.items():
+        if str(key) not in model.states:
+            raise InputError(f"there is no state {str(key)!r} to start; {nearest(str(key), model.states)}")
+        try:
+            result[str(key)] = float(value)
+        except (TypeError, ValueError):
+            raise InputError(f"the start of {str(key)!r} must be a number, not {value!r}") from None
+        if not math.isfinite(result[str(key)]):
+            raise InputError(f"the start of {str(key)!r} must be finite, not {value!r}")
+    return result
+
+
+def seconds(value: Any, what: str) -> Fraction:
+    """A duration as the rational its decimal notation says: 1e-3 is exactly 1/1000."""
+    try:
+        result = Fraction(repr(float(value))) if not isinstance(value, Fraction) else value
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(f"{what} must be a positive number of seconds, not {value!r}") from None
+    if result <= 0:
+        raise InputError(f"{what} must be a positive number of seconds, not {value!r}")
+    return result
+
+
+def compile(
+    model: Model,
+    method: Method,
+    step: float,
+    *,
+    start: Mapping[Any, float] | None = None,
+    laws: Mapping[str, Law] | None = None,
+    engine: Engine = "numba",
+) -> CompiledPart:
+    """Compile a model and a method into a part with the given default step.
+
+    start   state name -> value; the others start at the model's minimum, or at 0
+    laws    port name -> Feedback or Relation, solved inside the step
+    engine  "numba" (machine code), "python" (the same source as plain Python: slow, nothing to compile)
+    """
+    if not isinstance(model, Model):
+        raise ModelError(f"expected a System, got {model!r}")
+    if not isinstance(method, Method):
+        hint = f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
+        raise MethodError(f"expected a method, got {method!r}; {hint}")
+    size = float(seconds(step, "step"))
+    method = method.for_model(model)
+    method.check(model, laws or {})
+    values = checked_state(model, start or {})
+    part = CompiledPart(model, method, size, generate(model, method, laws or {}, engine), engine, laws or {})
+    if values:
+        for name, value in values.items():
+            part.state[model.states.index(name)] = value
+        part._refresh()
+    _check_start(part)
+    return part
+
+
+def _check_start(part: CompiledPart) -> None:
+    module = part.module
+    part._section("NEXT", module.STATES)[:] = part.state
+    with np.errstate(all="ignore"):
+        inside = not module.HAS_DOMAIN or bool(getattr(module.inside, "py_func", module.inside)(part.memory))
+    state = _numbers(dict(zip(part.model.states, part.state.tolist())))
+    if not inside:
+        raise InputError(f"the start ({state}) lies outside the domain {getattr(part.model, 'domain', '')}; give another start=")
+    if not np.isfinite(part._section("ENERGY", module.ROWS)).all():
+        raise InputError(f"the energy at the start ({state}) is not finite; give another start=")
+
+
+def traced(model: Model, laws: Mapping[str, Law]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Laws as kind and formulas, ports checked."""
+    result = {}
+    for port, law in laws.items():
+        if port not in model.ports:
+            raise InputError(f"there is no port {port!r}; {nearest(port, model.ports)}")
+        kind = "Feedback" if isinstance(law, Feedback) else "Relation"
+        result[port] = (kind, law.formulas(model.ports[port].width))
+    return result
+
+
+def generate(model: Model, method: Method, laws: Mapping[str, Law], engine: Engine) -> ModuleType:
+    """The generated module of a model and a method. A hit in the cache needs no SymPy."""
+    formulas = traced(model, laws)
+    description = without_values(model.describe())
+    key = ["part", description, method.describe(), {k: [kind, *texts] for k, (kind, texts) in formulas.items()}, engine]
+    return cache.load(key, lambda: source_text(model, method, formulas, engine))
+
+
+def without_values(description: dict[str, Any]) -> dict[str, Any]:
+    """What shapes the code: parameter names, not their values."""
+    result = dict(description)
+    if "params" in result:
+        result["params"] = list(result["params"])
+    if "parts" in result:
+        result["parts"] = {key: without_values(part) for key, part in result["parts"].items()}
+    result.pop("minimum", None)
+    return result
+
+
+def source_text(model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine) -> str:
+    """Derive, generate, assemble: everything that needs SymPy."""
+    from passivo.kernel import functions, module
+    from passivo.kernel.leaves import constants, lay_out, write_model
+    from passivo.kernel.source import Source
+
+    form, stages = model.form, len(method.nodes)
+    offsets, at = {}, 0
+    for name, port in model.ports.items():
+        offsets[name] = (at, port.width)
+        at += port.width
+    laws = laws_of(form, offsets, formulas)
+    layout = lay_out(form, stages)
+    source = Source(layout, layout.slots("PARAM", form.params))
+    write_model(source, layout, form, laws.feedback)
+    numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages)}
+    numbers.update(method.write(source, layout, form, laws))
+    source.finish()
+    sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
+    numbers.update(sections)
+    numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
+    modules = {sys.modules[kernel.__module__] for kernel in method.kernels}
+    numbers.update(module.numbers_of(A, tick, *modules))
+    kernels = (*functions.KERNELS, A.add, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
+    return module.assemble(numbers["TITLE"], engine, numbers, source.functions, kernels, tick.ENTRIES)

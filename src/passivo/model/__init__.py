@@ -1,0 +1,1 @@
+"""What a system is: pure description, no numbers computed, nothing compiled."""

@@ -1,0 +1,220 @@
+"""Formulas. A formula is kept as checked text and is read by one whitelist parser over `ast`.
+
+The same walk serves every arithmetic: SymPy symbols (to derive code), NumPy arrays (to check a model at
+sampled states) and extended precision (to audit a run). Nothing is ever passed to `eval` or `sympify`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from passivo.errors import ExpressionError, nearest
+
+MAX_LENGTH = 100_000
+MAX_EXPONENT = 1000
+
+_NUMPY: dict[str, Callable] = {
+    "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "atan2": np.arctan2, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,
+    "exp": np.exp, "log": np.log, "sqrt": np.sqrt, "cbrt": np.cbrt, "Abs": np.abs, "sign": np.sign,
+    "Max": lambda *a: _fold(np.maximum, a), "Min": lambda *a: _fold(np.minimum, a),
+}  # fmt: skip
+FUNCTIONS = tuple(_NUMPY)
+_ALIASES = {"abs": "Abs", "max": "Max", "min": "Min", "arctan": "atan", "arcsin": "asin", "arccos": "acos", "ln": "log"}
+_CONSTANTS = {"pi": math.pi, "E": math.e}
+RESERVED = frozenset(FUNCTIONS) | frozenset(_ALIASES) | frozenset(_CONSTANTS) | {"time", "total"}
+
+_BINARY: dict[type, Callable] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
+}  # fmt: skip
+_COMPARE: dict[type, Callable] = {ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Lt: operator.lt, ast.LtE: operator.le}
+
+
+def _fold(function, values):
+    result = values[0]
+    for value in values[1:]:
+        result = function(result, value)
+    return result
+
+
+class Arithmetic:
+    """What numbers and functions mean while a formula is walked."""
+
+    def __init__(self, number: Callable, functions: Mapping[str, Callable], constants: Mapping[str, Any]):
+        self.number = number
+        self.functions = functions
+        self.constants = constants
+
+
+FLOAT = Arithmetic(float, _NUMPY, _CONSTANTS)
+EXTENDED = Arithmetic(np.longdouble, _NUMPY, {"pi": 4 * np.arctan(np.longdouble(1)), "E": np.exp(np.longdouble(1))})
+
+
+@lru_cache(maxsize=1)
+def symbolic() -> Arithmetic:
+    """SymPy arithmetic; loading SymPy takes a third of a second, so it waits until a derivation needs it."""
+    import sympy as sp
+
+    from passivo.model.special import cbrt
+
+    functions = {name: getattr(sp, name) for name in FUNCTIONS} | {"cbrt": cbrt}
+    return Arithmetic(lambda v: sp.Integer(v) if isinstance(v, int) else sp.Float(v, 17), functions, {"pi": sp.pi, "E": sp.E})
+
+
+@lru_cache(maxsize=4096)
+def _tree(text: str) -> ast.expr:
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"a formula of {len(text)} characters is too long; the limit is {MAX_LENGTH}")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+        _check(tree, text)
+    except SyntaxError as error:
+        raise ExpressionError(f"{text!r} is not a formula: {error.msg}; write it as in k*q**2/2") from None
+    except (RecursionError, MemoryError, ValueError, OverflowError):
+        raise ExpressionError(f"the formula {text[:60]!r}... is nested too deeply or holds a number out of range") from None
+    return tree
+
+
+def _check(node: ast.AST, text: str) -> None:
+    match node:
+        case ast.Constant(value=bool() | str() | bytes() | complex() | None):
+            raise ExpressionError(f"{ast.unparse(node)} in {text!r} is not a real number")
+        case ast.Constant(value=int() | float()) if math.isfinite(float(node.value)):
+            pass
+        case ast.Name():
+            pass
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+            _check(operand, text)
+        case ast.BinOp(op=ast.Pow(), left=left, right=right):
+            _check(left, text)
+            _check(right, text)
+            size = _constant_size(right)
+            if size is not None and size > MAX_EXPONENT:
+                raise ExpressionError(f"the exponent {ast.unparse(right)} in {text!r} is beyond {MAX_EXPONENT}")
+        case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), left=left, right=right):
+            _check(left, text)
+            _check(right, text)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+            if _ALIASES.get(name, name) not in FUNCTIONS:
+                raise ExpressionError(f"{name}() in {text!r} is not a known function; {nearest(name, FUNCTIONS)}")
+            for argument in args:
+                _check(argument, text)
+        case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in _COMPARE for op in ops):
+            for side in (left, *right):
+                _check(side, text)
+        case ast.BoolOp(op=ast.And(), values=values):
+            for value in values:
+                _check(value, text)
+        case ast.BinOp(op=ast.BitAnd(), left=left, right=right):
+            _check(left, text)
+            _check(right, text)
+        case _:
+            what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
+            raise ExpressionError(
+                f"{what!r} in {text!r} is not allowed in a formula: only numbers, names, + - * / ** and {', '.join(FUNCTIONS)}"
+            )
+
+
+def _constant_size(node: ast.AST) -> float | None:
+    """|value| of an exponent made of numbers alone, infinite if it cannot be told cheaply; None if names occur in it."""
+    if any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node)):
+        return None
+    match node:
+        case ast.Constant(value=value):
+            return abs(float(value))  # pyright: ignore[reportArgumentType]
+        case ast.UnaryOp(operand=operand):
+            return _constant_size(operand)
+        case ast.BinOp(op=ast.Div(), left=left, right=right):
+            top, bottom = _constant_size(left), _constant_size(right)
+            return top / bottom if top is not None and bottom else math.inf
+    return math.inf
+
+
+def evaluate(text: str, values: Mapping[str, Any], arithmetic: Arithmetic = FLOAT) -> Any:
+    """The value of a formula, with its names bound to `values`."""
+
+    def walk(node: ast.AST) -> Any:
+        match node:
+            case ast.Constant(value=value):
+                return arithmetic.number(value)
+            case ast.Name(id=name):
+                if name in values:
+                    return values[name]
+                if name in arithmetic.constants:
+                    return arithmetic.constants[name]
+                raise ExpressionError(f"unknown name {name!r} in {text!r}; {nearest(name, values)}")
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -walk(operand)
+            case ast.UnaryOp(operand=operand):
+                return walk(operand)
+            case ast.BinOp(op=ast.BitAnd(), left=left, right=right):
+                return walk(left) & walk(right)
+            case ast.BinOp(op=op, left=left, right=right):
+                return _BINARY[type(op)](walk(left), walk(right))
+            case ast.Call(func=ast.Name(id=name), args=args):
+                return arithmetic.functions[_ALIASES.get(name, name)](*map(walk, args))
+            case ast.Compare(left=left, ops=ops, comparators=right):
+                sides = [walk(left), *map(walk, right)]
+                return _fold(operator.and_, [_COMPARE[type(op)](a, b) for op, a, b in zip(ops, sides, sides[1:])])
+            case ast.BoolOp(values=parts):
+                return _fold(operator.and_, [walk(part) for part in parts])
+        raise ExpressionError(f"{text!r} is not a formula")
+
+    tree = _tree(text)
+    try:
+        with np.errstate(all="ignore"):
+            return walk(tree)
+    except RecursionError:
+        raise ExpressionError(f"the formula {text[:60]!r}... is nested too deeply") from None
+    except TypeError as error:
+        raise ExpressionError(f"{text!r} cannot be computed: {error}") from None
+
+
+def names(text: str) -> set[str]:
+    """The free names of a formula (functions and constants left out)."""
+    tree = _tree(text)
+    calls = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node not in calls}
+    return found - set(_CONSTANTS)
+
+
+def is_condition(text: str) -> bool:
+    """Whether a formula is a comparison (a domain) and not a number."""
+    return any(isinstance(node, ast.Compare) for node in ast.walk(_tree(text)))
+
+
+def to_text(value: Any) -> str:
+    """The checked text of a formula given as text, number or SymPy expression."""
+    if isinstance(value, str):
+        return ast.unparse(_tree(value))
+    if isinstance(value, bool) or value is None:
+        raise ExpressionError(f"{value!r} is not a formula; give a number, a SymPy expression or text")
+    if isinstance(value, int | float | np.integer | np.floating):
+        if not math.isfinite(value):
+            raise ExpressionError(f"{value} is not a finite number")
+        return repr(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
+    if hasattr(value, "free_symbols"):
+        return ast.unparse(_tree(_sympy_text(value)))
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        return to_text(value.item())
+    raise ExpressionError(f"{value!r} is not a formula; give a number, a SymPy expression or text")
+
+
+def _sympy_text(expression: Any) -> str:
+    from sympy import I
+    from sympy.printing.str import StrPrinter
+
+    class Printer(StrPrinter):
+        def _print_Float(self, expr):
+            return repr(float(expr))
+
+    if hasattr(expression, "has") and expression.has(I):
+        raise ExpressionError(f"{expression} is complex; energies and matrices must be real")
+    return Printer().doprint(expression)

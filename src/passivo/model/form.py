@@ -1,0 +1,72 @@
+"""The derived form of a model: SymPy matrices and energies, the one thing that code is generated from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row of the ledger: a part or a connection.
+
+    With the gradient symbols g and the inputs u of a form, `lost` is the power the row dissipates and
+    `received` the power that reaches it through connections inside the model (outside ports come on top).
+    """
+
+    name: str
+    states: tuple[int, ...]
+    energy: Any
+    lost: Any
+    received: Any
+
+
+@dataclass(frozen=True)
+class Form:
+    """x' = (J − R) g + G u,  y = Y g + D u,  g = ∇H, H the sum of the rows' energies.
+
+    Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ.
+    """
+
+    states: tuple[Any, ...]
+    gradient: tuple[Any, ...]
+    inputs: tuple[Any, ...]
+    signals: tuple[Any, ...]
+    params: tuple[Any, ...]
+    structure: Any
+    loss: Any
+    ports: Any
+    readout: Any
+    feedthrough: Any
+    rows: tuple[Row, ...]
+    input_rows: tuple[int, ...]
+    domain: Any
+
+    @property
+    def energy(self) -> Any:
+        import sympy as sp
+
+        return sp.Add(*(row.energy for row in self.rows))
+
+    @property
+    def flow(self) -> list[Any]:
+        """x' as formulas in states, gradient symbols and inputs."""
+        import sympy as sp
+
+        g = sp.Matrix(self.gradient)
+        value = (self.structure - self.loss) * g
+        if self.inputs:
+            value += self.ports * sp.Matrix(self.inputs)
+        return list(value)
+
+    @property
+    def output(self) -> list[Any]:
+        """y as formulas in states, gradient symbols and inputs."""
+        import sympy as sp
+
+        if not self.inputs:
+            return []
+        value = self.feedthrough * sp.Matrix(self.inputs)
+        if self.states:
+            value += self.readout * sp.Matrix(self.gradient)
+        return list(value)

@@ -1,0 +1,63 @@
+"""Ports: where a system meets the rest of the world. Power counts into the system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from passivo.errors import ModelError
+from passivo.model.expression import to_text
+
+
+@dataclass(frozen=True)
+class Port:
+    """An `effort` port takes an effort and gives the flow, a `flow` port takes a flow and gives the effort.
+
+    `matrix` is the n × width input matrix G of the port, as formulas; the port's output is G'∇H.
+    """
+
+    kind: Literal["effort", "flow"]
+    width: int
+    matrix: tuple[tuple[str, ...], ...]
+
+    @property
+    def opposite(self) -> str:
+        return "flow" if self.kind == "effort" else "effort"
+
+
+def effort(matrix: Any = None, *, width: int = 1) -> Port:
+    """A port that takes an effort (force, torque, voltage) and gives the flow (velocity, current).
+
+    `matrix` is a column of n entries, or an n × w matrix for a port w wide; a system without states needs only `width`.
+    """
+    return _port("effort", matrix, width)
+
+
+def flow(matrix: Any = None, *, width: int = 1) -> Port:
+    """A port that takes a flow (velocity, current) and gives the effort (force, voltage); see `effort`."""
+    return _port("flow", matrix, width)
+
+
+def _port(kind: Literal["effort", "flow"], matrix: Any, width: int) -> Port:
+    if matrix is None:
+        return Port(kind, int(width), ())
+    rows = formulas(matrix, f"the matrix of an {kind} port", columns=True)
+    return Port(kind, len(rows[0]), rows)
+
+
+def formulas(matrix: Any, what: str, columns: bool = False) -> tuple[tuple[str, ...], ...]:
+    """A matrix of formulas from nested lists, an array or a SymPy matrix; a plain list is a column if `columns`."""
+    if hasattr(matrix, "tolist"):
+        matrix = matrix.tolist()
+    if not isinstance(matrix, list | tuple) or not len(matrix):
+        raise ModelError(f"{what} must be a list of rows, not {matrix!r}")
+    if not any(isinstance(row, list | tuple | np.ndarray) for row in matrix):
+        if not columns:
+            raise ModelError(f"{what} must be a list of rows, as in [[0, 1], [-1, 0]], not {matrix!r}")
+        matrix = [[entry] for entry in matrix]
+    rows = tuple(tuple(to_text(entry) for entry in row) for row in matrix)
+    if len({len(row) for row in rows}) != 1 or not rows[0]:
+        raise ModelError(f"the rows of {what} have different lengths: {[len(row) for row in rows]}")
+    return rows

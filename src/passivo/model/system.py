@@ -1,0 +1,361 @@
+"""What a system is: states, an energy, a structure, a loss, ports. Pure description, checked when built."""
+
+from __future__ import annotations
+
+import keyword
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from passivo.errors import ModelError, nearest
+from passivo.model.expression import FLOAT, RESERVED, evaluate, is_condition, names, symbolic, to_text
+from passivo.model.form import Form, Row
+from passivo.model.ports import Port, formulas
+
+Formulas = tuple[tuple[str, ...], ...]
+SAMPLES = 64
+
+
+class Model:
+    """Base of everything that can be compiled: names, parameters, ports, and a derived `Form`.
+
+    Models do not change; `with_params` gives a changed copy.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    positions: tuple[str, ...]
+    params: dict[str, float]
+    ports: dict[str, Port]
+    signals: tuple[str, ...]
+    minimum: dict[str, float] | None
+
+    @property
+    def width(self) -> int:
+        """Number of port components."""
+        return sum(port.width for port in self.ports.values())
+
+    def describe(self) -> dict[str, Any]:
+        """Everything the model is, as plain data (parameter values included)."""
+        raise NotImplementedError
+
+    def check(self, params: Mapping[str, float]) -> None:
+        """Raise unless the model is passive with these parameter values."""
+        raise NotImplementedError
+
+    def with_params(self, **params: float) -> Model:
+        raise NotImplementedError
+
+    @cached_property
+    def form(self) -> Form:
+        return self._derive()
+
+    def _derive(self) -> Form:
+        raise NotImplementedError
+
+    def changed(self, changes: Mapping[str, float]) -> dict[str, float]:
+        """All parameter values after `changes`, checked."""
+        values = dict(self.params)
+        for key, value in changes.items():
+            if key not in values:
+                raise ModelError(f"{self.name!r} has no parameter {key!r}; {nearest(key, values)}")
+            values[key] = number(value, f"parameter {key!r}")
+        self.check(values)
+        return values
+
+
+class System(Model):
+    """A port-Hamiltonian system `x' = (J − R) ∇H + G u`, `y = G'∇H + D u`.
+
+    states       names or symbols
+    energy       H, a scalar formula in states and parameters, in joules
+    structure    J, skew, n × n; may depend on states, parameters and signals; default 0
+    loss         R, symmetric and >= 0; default 0
+    ports        name -> `effort(...)` or `flow(...)`
+    params       name or symbol -> value
+    signals      names of inputs that carry no power (they may stand in J, R, G and D)
+    feedthrough  D over all port components in order; its symmetric part must be >= 0; default 0
+    minimum      the state of least energy, for methods that need it; also the default start
+    domain       a condition such as "q > 0" outside which the model means nothing
+    positions    the states that are positions, for `SymplecticEuler`
+    """
+
+    def __init__(
+        self,
+        states: Sequence[Any],
+        energy: Any,
+        structure: Any = None,
+        loss: Any = None,
+        ports: Mapping[str, Port] | None = None,
+        params: Mapping[Any, float] | None = None,
+        *,
+        signals: Sequence[Any] = (),
+        feedthrough: Any = None,
+        minimum: Mapping[Any, float] | None = None,
+        domain: Any = None,
+        positions: Sequence[Any] = (),
+        name: str = "system",
+    ):
+        self.name = checked_name(name, "the system's name")
+        self.states = tuple(str(state) for state in states)
+        self.signals = tuple(str(signal) for signal in signals)
+        self.positions = tuple(str(state) for state in positions)
+        self.params = {str(k): number(v, f"parameter {str(k)!r}") for k, v in (params or {}).items()}
+        self.ports = dict(ports or {})
+        check_names(states=self.states, parameters=self.params, ports=self.ports, signals=self.signals)
+        for state in self.positions:
+            if state not in self.states:
+                raise ModelError(f"positions name {state!r}, which is no state; {nearest(state, self.states)}")
+
+        n, w = len(self.states), self._check_ports()
+        self.energy = self._formula(energy, "the energy", {*self.states, *self.params})
+        self.structure = self._matrix(structure, n, "structure")
+        self.loss = self._matrix(loss, n, "loss")
+        self.feedthrough = self._matrix(feedthrough, w, "feedthrough")
+        self.domain = None if domain is None else self._formula(domain, "the domain", {*self.states, *self.params})
+        if self.domain is not None and not is_condition(self.domain):
+            raise ModelError(f"the domain must be a condition such as 'q > 0', not {self.domain!r}")
+        self.minimum = None if minimum is None else self._state(minimum)
+        if n == 0 and not self.ports:
+            raise ModelError("a system needs at least one state or one port")
+        self.check(self.params)
+
+    def _check_ports(self) -> int:
+        for name, port in self.ports.items():
+            if not isinstance(port, Port):
+                raise ModelError(f"port {name!r} must be made by pv.effort(...) or pv.flow(...), not {port!r}")
+            if len(port.matrix) != len(self.states):
+                raise ModelError(
+                    f"port {name!r} has {len(port.matrix)} rows for {len(self.states)} states ({', '.join(self.states)}); "
+                    "give one entry per state"
+                )
+            for row in port.matrix:
+                for entry in row:
+                    self._formula(entry, f"port {name!r}", self._scope)
+        return self.width
+
+    @property
+    def _scope(self) -> set[str]:
+        return {*self.states, *self.params, *self.signals}
+
+    def _formula(self, value: Any, what: str, scope: set[str]) -> str:
+        if isinstance(value, list | tuple) or (hasattr(value, "shape") and getattr(value, "shape", ()) != ()):
+            raise ModelError(f"{what} must be one scalar formula, not {value!r}")
+        text = to_text(value)
+        for name in sorted(names(text) - scope):
+            if name in self._scope:
+                raise ModelError(f"{what} must not depend on the signal {name!r}: a signal carries no power")
+            raise ModelError(
+                f"{what} uses {name!r}, which is neither a state nor a parameter with a value: "
+                f"add it to params={{{name!r}: ...}}, or {nearest(name, scope)}"
+            )
+        return text
+
+    def _matrix(self, matrix: Any, size: int, what: str) -> Formulas:
+        if matrix is None or size == 0:
+            return tuple(("0",) * size for _ in range(size))
+        rows = formulas(matrix, f"the {what}")
+        if len(rows) != size or len(rows[0]) != size:
+            raise ModelError(f"the {what} is {len(rows)} × {len(rows[0])}, expected {size} × {size}")
+        return tuple(tuple(self._formula(entry, f"the {what}", self._scope) for entry in row) for row in rows)
+
+    def _state(self, values: Mapping[Any, float]) -> dict[str, float]:
+        result = dict.fromkeys(self.states, 0.0)
+        for key, value in values.items():
+            if str(key) not in result:
+                raise ModelError(f"the minimum names {str(key)!r}, which is no state; {nearest(str(key), self.states)}")
+            result[str(key)] = number(value, f"the minimum of {str(key)!r}")
+        return result
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "kind": "System",
+            "name": self.name,
+            "states": list(self.states),
+            "energy": self.energy,
+            "structure": [list(row) for row in self.structure],
+            "loss": [list(row) for row in self.loss],
+            "ports": {k: [p.kind, p.width, [list(row) for row in p.matrix]] for k, p in self.ports.items()},
+            "params": dict(self.params),
+            "signals": list(self.signals),
+            "feedthrough": [list(row) for row in self.feedthrough],
+            "minimum": self.minimum,
+            "domain": self.domain,
+            "positions": list(self.positions),
+        }
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> System:
+        ports = {
+            k: Port(kind, width, tuple(tuple(row) for row in matrix)) for k, (kind, width, matrix) in data["ports"].items()
+        }
+        rest = {k: v for k, v in data.items() if k not in ("kind", "ports")}
+        if not data["states"]:
+            rest["structure"] = rest["loss"] = None
+        if not ports:
+            rest["feedthrough"] = None
+        return cls(**rest, ports=ports)
+
+    def with_params(self, **params: float) -> System:
+        return System.from_description({**self.describe(), "params": self.changed(params)})
+
+    def check(self, params: Mapping[str, float]) -> None:
+        """J skew, R symmetric and >= 0, D's symmetric part >= 0, H finite: proved where possible, else at sampled states."""
+        samples = self._samples(params)
+        check_symmetry(self.structure, -1, "structure", samples, self.states)
+        check_symmetry(self.loss, +1, "loss", samples, self.states)
+        check_nonnegative(self.loss, "loss", samples, params)
+        check_nonnegative(self.feedthrough, "feedthrough", samples, params)
+        energy = np.asarray(evaluate(self.energy, samples, FLOAT), dtype=float)
+        if not np.isfinite(energy).any():
+            raise ModelError(f"the energy {self.energy!r} is not finite at any of {SAMPLES} sampled states; state a domain=")
+
+    def _samples(self, params: Mapping[str, float]) -> dict[str, Any]:
+        """Random states inside the domain, parameters at their values, random signals; seeded."""
+        rng = np.random.default_rng(0)
+        scale = np.array([0.01, 0.1, 1.0, 10.0]).repeat(SAMPLES // 4)
+        values: dict[str, Any] = {name: rng.standard_normal(SAMPLES) * scale for name in self.states + self.signals}
+        values.update(params)
+        if self.domain is not None:
+            flipped = {name: -values[name] for name in self.states}
+            inside = np.broadcast_to(evaluate(self.domain, values), SAMPLES)
+            for name in self.states:
+                values[name] = np.where(inside, values[name], flipped[name])
+            inside = np.broadcast_to(evaluate(self.domain, values), SAMPLES)
+            if not inside.any():
+                raise ModelError(f"no sampled state lies inside the domain {self.domain!r}; is it contradictory?")
+            for name in self.states + self.signals:
+                values[name] = values[name][inside]
+        return values
+
+    def _derive(self) -> Form:
+        import sympy as sp
+
+        scope = {name: sp.Symbol(name, real=True) for name in (*self.states, *self.params, *self.signals)}
+        read = lambda text: evaluate(text, scope, symbolic())  # noqa: E731
+        n, w = len(self.states), self.width
+        matrix = lambda rows, shape: sp.Matrix(*shape, [read(e) for row in rows for e in row])  # noqa: E731
+        g = tuple(sp.Symbol(f"∇{name}", real=True) for name in self.states)
+        u = tuple(sp.Symbol(f"{name}[{i}]", real=True) for name, port in self.ports.items() for i in range(port.width))
+        loss, feedthrough = matrix(self.loss, (n, n)), matrix(self.feedthrough, (w, w))
+        blocks = [matrix(port.matrix, (n, port.width)) for port in self.ports.values()]
+        G = sp.Matrix.hstack(*blocks) if blocks else sp.zeros(n, 0)
+        lost = quadratic(loss, g) + quadratic(feedthrough, u)
+        return Form(
+            states=tuple(scope[name] for name in self.states),
+            gradient=g,
+            inputs=u,
+            signals=tuple(scope[name] for name in self.signals),
+            params=tuple(scope[name] for name in self.params),
+            structure=matrix(self.structure, (n, n)),
+            loss=loss,
+            ports=G,
+            readout=G.T,
+            feedthrough=feedthrough,
+            rows=(Row(self.name, tuple(range(n)), read(self.energy), lost, sp.Integer(0)),),
+            input_rows=(0,) * w,
+            domain=None if self.domain is None else read(self.domain),
+        )
+
+    def __repr__(self) -> str:
+        return f"System({self.name!r}, states={list(self.states)}, energy={self.energy!r}, ports={list(self.ports)})"
+
+
+def quadratic(matrix: Any, vector: Sequence[Any]) -> Any:
+    """v' M v, term by term, zero entries left out."""
+    import sympy as sp
+
+    n = len(vector)
+    return sp.Add(*(matrix[i, j] * vector[i] * vector[j] for i in range(n) for j in range(n) if matrix[i, j] != 0))
+
+
+def number(value: Any, what: str) -> float:
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        raise ModelError(f"{what} must be a number, not {value!r}") from None
+    if not math.isfinite(result):
+        raise ModelError(f"{what} must be finite, not {result}")
+    return result
+
+
+def checked_name(name: Any, what: str) -> str:
+    name = str(name)
+    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
+        raise ModelError(f"{what} {name!r} is not a plain name; use letters, digits and _")
+    if name in RESERVED:
+        raise ModelError(f"{what} {name!r} is reserved; choose another, such as {name + '1'!r}")
+    return name
+
+
+def check_names(**groups: Any) -> None:
+    """A name is a state, a parameter, a port or a signal, never two of them."""
+    seen: dict[str, str] = {}
+    for group, members in groups.items():
+        for name in members:
+            checked_name(name, f"the name in {group}")
+            if name in seen:
+                raise ModelError(f"the name {name!r} stands in {seen[name]} and in {group}; rename one of them")
+            seen[name] = group
+
+
+def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str, Any], states: Sequence[str]) -> None:
+    """M' = sign · M: by comparing formulas, by SymPy, or at the sampled states."""
+    for i, row in enumerate(matrix):
+        for j in range(i + 1):
+            upper, lower = matrix[j][i], row[j]
+            if _plainly(upper, lower, sign) or _proved(upper, lower, sign):
+                continue
+            a, b = evaluate(upper, samples), evaluate(lower, samples)
+            gap = np.abs(a - sign * b)
+            if np.any(gap > 1e-12 * (np.abs(a) + np.abs(b))) or not np.all(np.isfinite(gap)):
+                kind = "skew" if sign < 0 else "symmetric"
+                raise ModelError(
+                    f"the {what} is not {kind}: entry ({j + 1}, {i + 1}) is {upper} and entry ({i + 1}, {j + 1}) is {lower}; "
+                    f"expected the second to be {'minus ' if sign < 0 else ''}the first"
+                    + (" (move a symmetric part to loss=)" if sign < 0 and i == j else "")
+                )
+
+
+def _plainly(upper: str, lower: str, sign: int) -> bool:
+    if sign > 0:
+        return upper == lower
+    return upper == lower == "0" or upper == f"-{lower}" or lower == f"-{upper}"
+
+
+def _proved(upper: str, lower: str, sign: int) -> bool:
+    import sympy as sp
+
+    scope = {name: sp.Symbol(name, real=True) for name in names(upper) | names(lower)}
+    gap = evaluate(upper, scope, symbolic()) - sign * evaluate(lower, scope, symbolic())
+    return bool(gap == 0 or sp.expand(gap) == 0)
+
+
+def check_nonnegative(matrix: Formulas, what: str, samples: Mapping[str, Any], params: Mapping[str, float]) -> None:
+    """Least eigenvalue of the symmetric part >= 0, at the sampled states where the matrix depends on them."""
+    n = len(matrix)
+    entries = [(i, j, matrix[i][j]) for i in range(n) for j in range(n) if matrix[i][j] != "0"]
+    if not entries:
+        return
+    used = set().union(*(names(text) for _, _, text in entries))
+    values: Mapping[str, Any] = params if used <= set(params) else samples
+    count = 1 if values is params else len(next(v for k, v in samples.items() if k not in params))
+    dense = np.zeros((count, n, n))
+    for i, j, text in entries:
+        dense[:, i, j] = evaluate(text, values)
+    if not np.isfinite(dense).all():
+        raise ModelError(f"the {what} is not finite at some states; state a domain=")
+    least = np.linalg.eigvalsh((dense + dense.transpose(0, 2, 1)) / 2)[:, 0]
+    size = np.abs(dense).max(axis=(1, 2))
+    worst = int(np.argmin(least / np.where(size > 0, size, 1)))
+    if least[worst] < -1e-12 * size[worst]:
+        where = "" if values is params else " at " + ", ".join(
+            f"{k} = {samples[k][worst]:.3g}" for k in samples if k not in params
+        )  # fmt: skip
+        raise ModelError(
+            f"the {what} is negative: its least eigenvalue is {least[worst]:.6g}{where}. A negative loss creates energy; "
+            "turn its sign, or describe the source as a port"
+        )
