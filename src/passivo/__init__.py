@@ -1,8 +1,84 @@
-"""Passivo: simulate physical systems so that no energy is ever created unnoticed."""
-from passivo.model.system import System
-from passivo.model.ports import effort, flow
-from passivo.model.symbols import symbols
-from passivo.method.one_stage import *
-from passivo.method.runge_kutta import *
-from passivo.method.closed_loop import *
-from passivo.method.part import compile
+"""Passivo: simulate physical systems so that no energy is ever created unnoticed.
+
+    import passivo as pv
+    run = pv.simulate(pv.library.pendulum(), pv.AVF(), step=0.01, until=10.0, start={"q": 1.0})
+    print(run.verdict)
+
+Everything public is reachable from here and loads when first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_WHERE = {
+    "passivo.errors": (
+        "PassivoError", "ModelError", "ExpressionError", "MethodError", "InputError", "FileError",
+        "StepError", "ConvergenceError", "DomainError", "NonFiniteError",
+    ),
+    "passivo.ledger.verdict": ("Verdict",),
+    "passivo.model.ports": ("Port", "effort", "flow"),
+    "passivo.model.system": ("System",),
+    "passivo.model.mechanical": ("Mechanical", "Linear"),
+    "passivo.model.monolithic": ("Monolithic",),
+    "passivo.model.feedback": ("Feedback", "Relation"),
+    "passivo.model.symbols": ("symbols",),
+    "passivo.method.one_stage": ("ExplicitEuler", "SymplecticEuler", "ImplicitEuler", "ImplicitMidpoint", "AVF"),
+    "passivo.method.runge_kutta": ("Heun", "RK4"),
+    "passivo.method.closed_loop": ("ClosedLoopAVF",),
+    "passivo.method.part": ("Part", "compile"),
+    "passivo.run.inputs": ("Held",),
+    "passivo.run.simulate": ("simulate",),
+    "passivo.run.run": ("Run",),
+    "passivo.run.save": ("load",),
+    "passivo.run.audit": ("Audit", "audit"),
+}  # fmt: skip
+_HOME = {name: module for module, names in _WHERE.items() for name in names}
+_FUNCTIONS = (
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
+    "exp", "log", "sqrt", "cbrt", "Abs", "sign", "Max", "Min",
+)  # fmt: skip
+
+__all__ = ["library", *_HOME, *_FUNCTIONS]  # pyright: ignore[reportUnsupportedDunderAll]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "library":
+        value = import_module("passivo.model.library")
+    elif name in _HOME:
+        value = getattr(import_module(_HOME[name]), name)
+    elif name in _FUNCTIONS:
+        value = import_module("passivo.model.symbols").functions[name]
+    else:
+        raise AttributeError(f"module 'passivo' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+if TYPE_CHECKING:
+    from passivo.errors import ConvergenceError, DomainError, ExpressionError, FileError, InputError  # noqa: F401
+    from passivo.errors import MethodError, ModelError, NonFiniteError, PassivoError, StepError  # noqa: F401
+    from passivo.ledger.verdict import Verdict  # noqa: F401
+    from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
+    from passivo.method.part import Part, compile  # noqa: F401
+    from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
+    from passivo.model import library  # noqa: F401
+    from passivo.model.feedback import Feedback, Relation  # noqa: F401
+    from passivo.model.mechanical import Linear, Mechanical  # noqa: F401
+    from passivo.model.monolithic import Monolithic  # noqa: F401
+    from passivo.model.ports import Port, effort, flow  # noqa: F401
+    from passivo.model.symbols import symbols  # noqa: F401
+    from passivo.model.system import System  # noqa: F401
+    from passivo.run.audit import Audit, audit  # noqa: F401
+    from passivo.run.inputs import Held  # noqa: F401
+    from passivo.run.run import Run  # noqa: F401
+    from passivo.run.save import load  # noqa: F401
+    from passivo.run.simulate import simulate  # noqa: F401

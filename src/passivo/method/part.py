@@ -16,6 +16,7 @@ from passivo.kernel import cache, tick
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
 from passivo.method.base import Method, laws_of
+from passivo.method.one_stage import ImplicitMidpoint
 from passivo.model.feedback import Feedback, Law
 from passivo.model.system import Model
 
@@ -247,8 +248,8 @@ def seconds(value: Any, what: str) -> Fraction:
 
 def compile(
     model: Model,
-    method: Method,
-    step: float,
+    method: Method | None = None,
+    step: float = 1e-3,
     *,
     start: Mapping[Any, float] | None = None,
     laws: Mapping[str, Law] | None = None,
@@ -262,6 +263,8 @@ def compile(
     """
     if not isinstance(model, Model):
         raise ModelError(f"expected a System, got {model!r}")
+    if method is None and not model.states:
+        method = ImplicitMidpoint()  # nothing to advance: any method books the feedthrough
     if not isinstance(method, Method):
         hint = f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
         raise MethodError(f"expected a method, got {method!r}; {hint}")

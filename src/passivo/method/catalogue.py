@@ -1,0 +1,26 @@
+"""All methods by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from passivo.errors import MethodError, nearest
+from passivo.method.base import Method
+from passivo.method.closed_loop import ClosedLoopAVF
+from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler
+from passivo.method.runge_kutta import RK4, Heun
+
+METHODS: dict[str, type[Method]] = {
+    cls.__name__: cls
+    for cls in (ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF)
+}
+
+
+def method_from(description: Mapping[str, Any]) -> Method:
+    """The method that `describe()` described."""
+    options = dict(description)
+    name = options.pop("kind")
+    if name not in METHODS:
+        raise MethodError(f"there is no method {name!r}; {nearest(name, METHODS)}")
+    return METHODS[name](**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})

@@ -1,0 +1,1 @@
+"""Runs: simulate, record, save, audit, plot."""

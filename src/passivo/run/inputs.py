@@ -1,0 +1,265 @@
+"""What drives the ports and signals of a run, and how it is read at the stage times of a method.
+
+    number, or a list of them for a wide port        held for the whole run
+    array (steps,) or (steps, width)                 one value per step, held over it
+    function of t                                    read at the method's own stage times
+    Feedback(y -> u), Relation((y, u) -> 0)          solved inside the step
+    Held(function of (t, y))                         any Python function, sampled at the start of a step and held
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from passivo.errors import ExpressionError, InputError, nearest
+from passivo.model.expression import evaluate, names, to_text
+from passivo.model.feedback import Feedback, Law, Relation
+from passivo.model.system import Model
+
+KEPT = 10_000_000  # numbers of a tabulated function that a run keeps, so that it can be repeated
+
+
+class Held:
+    """Any Python function of (t, y), called once per step and held over it; offline only.
+
+    `y` is the port's output at the present state: a number, or an array for a wide port.
+    """
+
+    def __init__(self, function: Callable[[float, Any], Any]):
+        self.function = function
+
+
+class Source:
+    """One port or signal: `values(k, count)` gives (count, stages, width), or (1, stages, width) if constant."""
+
+    def __init__(self, name: str, width: int):
+        self.name, self.width = name, width
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        raise NotImplementedError
+
+    def describe(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def table(self) -> np.ndarray | None:
+        """The array that belongs into a saved run beside the description."""
+        return None
+
+
+class Constant(Source):
+    def __init__(self, name: str, value: np.ndarray):
+        super().__init__(name, value.size)
+        self.value = value
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        return np.broadcast_to(self.value, (1, times.shape[1], self.width))
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "constant", "value": self.value.tolist()}
+
+
+class Table(Source):
+    """One row per step; (steps, width), or (steps, stages, width) where stages differ."""
+
+    def __init__(self, name: str, array: np.ndarray):
+        super().__init__(name, array.shape[-1])
+        self.array = array
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        rows = self.array[first : first + len(times)]
+        return rows if rows.ndim == 3 else np.broadcast_to(rows[:, None, :], (*times.shape, self.width))
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "table"}
+
+    def table(self) -> np.ndarray:
+        return self.array
+
+
+class Formula(Source):
+    """A function of t that could be traced: kept as text, so that a saved run can repeat it."""
+
+    def __init__(self, name: str, texts: Sequence[str]):
+        super().__init__(name, len(texts))
+        self.texts = tuple(texts)
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        columns = [np.broadcast_to(np.asarray(evaluate(text, {"t": times}), dtype=float), times.shape) for text in self.texts]
+        return np.stack(columns, axis=-1)
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "formula", "texts": list(self.texts)}
+
+
+class Function(Source):
+    """A function of t that could not be traced: called for every stage time; what it gave is kept up to a limit."""
+
+    def __init__(self, name: str, width: int, function: Callable):
+        super().__init__(name, width)
+        self.function = function
+        self.kept: list[np.ndarray] | None = []
+        self.count = 0
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        result = np.empty((*times.shape, self.width))
+        for index, t in np.ndenumerate(times):
+            result[index] = _row(self.function(float(t)), self.width, self.name, f"the function gives at t = {t:g}")
+        self.count += result.size
+        if self.count > KEPT:
+            self.kept = None
+        elif self.kept is not None:
+            self.kept.append(result)
+        return result
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "lost"} if self.kept is None else {"kind": "table"}
+
+    def table(self) -> np.ndarray | None:
+        return np.concatenate(self.kept) if self.kept else None
+
+
+class Sampled(Function):
+    """`Held`: the driver asks for one step at a time and tells the output first."""
+
+    output: Any = None
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        y = float(self.output[0]) if self.width == 1 else np.array(self.output)
+        value = _row(self.function(float(times[0, 0]), y), self.width, self.name, f"Held gives at t = {times[0, 0]:g}")
+        result = np.broadcast_to(value, (1, times.shape[1], self.width)).copy()
+        self.count += result.size
+        if self.kept is not None and self.count <= KEPT:
+            self.kept.append(result)
+        else:
+            self.kept = None
+        return result
+
+
+class Inputs:
+    """All inputs of a run, in the order of the model's ports and signals."""
+
+    def __init__(self, model: Model, given: Mapping[str, Any] | None, steps: int):
+        given = {str(key): value for key, value in (given or {}).items()}
+        widths = {name: port.width for name, port in model.ports.items()} | dict.fromkeys(model.signals, 1)
+        for name in given:
+            if name not in widths:
+                raise InputError(f"there is no port or signal {name!r} to drive; {nearest(name, widths)}")
+        self.laws: dict[str, Law] = {name: value for name, value in given.items() if isinstance(value, Law)}
+        for name in self.laws:
+            if name in model.signals:
+                raise InputError(f"{name!r} is a signal and carries no power; a Feedback or Relation needs a port")
+        self.sources = [
+            Constant(name, np.zeros(width)) if name in self.laws else _source(name, given.get(name, 0.0), width, steps)
+            for name, width in widths.items()
+        ]
+        self.offsets = dict(zip(widths, np.cumsum([0, *widths.values()])))
+
+    @property
+    def sampled(self) -> list[Sampled]:
+        return [source for source in self.sources if isinstance(source, Sampled)]
+
+    @property
+    def constant(self) -> bool:
+        return all(isinstance(source, Constant) for source in self.sources)
+
+    def rows(self, first: int, times: np.ndarray) -> np.ndarray:
+        """Inputs of the steps whose stage times are `times` (count, stages): (count or 1, stages × width)."""
+        if not self.sources:
+            return np.zeros((1, 0))
+        blocks = [source.values(first, times) for source in self.sources]
+        count = max(len(block) for block in blocks)
+        joined = np.concatenate([np.broadcast_to(b, (count, *b.shape[1:])) for b in blocks], axis=2)
+        return np.ascontiguousarray(joined.reshape(count, -1), dtype=float)
+
+    def describe(self) -> dict[str, Any]:
+        result = {source.name: source.describe() for source in self.sources}
+        for name, law in self.laws.items():
+            width = next(source.width for source in self.sources if source.name == name)
+            result[name] = {"kind": type(law).__name__, "texts": list(law.formulas(width))}
+        return result
+
+    def tables(self) -> dict[str, np.ndarray]:
+        return {s.name: table for s in self.sources if (table := s.table()) is not None}
+
+
+def rebuild(description: Mapping[str, Any], tables: Mapping[str, np.ndarray]) -> dict[str, Any] | None:
+    """The `inputs=` of a saved run, or None where a function was too long to be kept."""
+    result: dict[str, Any] = {}
+    for name, entry in description.items():
+        match entry["kind"]:
+            case "constant":
+                result[name] = np.array(entry["value"]) if len(entry["value"]) > 1 else entry["value"][0]
+            case "formula":
+                result[name] = Formula(name, entry["texts"])
+            case "table":
+                result[name] = Table(name, np.asarray(tables[name]))
+            case "Feedback":
+                result[name] = Feedback(entry["texts"])
+            case "Relation":
+                result[name] = Relation(entry["texts"])
+            case _:
+                return None
+    return result
+
+
+def _source(name: str, value: Any, width: int, steps: int) -> Source:
+    if isinstance(value, Source):
+        return value
+    if isinstance(value, Held):
+        return Sampled(name, width, value.function)
+    if callable(value):
+        texts = _trace(value, width)
+        return Formula(name, texts) if texts is not None else Function(name, width, value)
+    if isinstance(value, str):
+        text = to_text(value)
+        if unknown := names(text) - {"t"}:
+            raise InputError(f"the input {name!r} uses {sorted(unknown)}; a formula of an input knows only t")
+        return Formula(name, [text] * width)
+    try:
+        array = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"the input {name!r} is {value!r}; expected a number, an array, a function of t, Feedback, Relation or Held"
+        ) from None
+    if array.ndim == 0 or (width > 1 and array.shape == (width,)):
+        return Constant(name, np.broadcast_to(array, (width,)).copy())
+    if array.shape == (steps,) and width == 1:
+        return Table(name, array[:, None])
+    if array.shape == (steps, width):
+        return Table(name, array)
+    raise InputError(
+        f"the input {name!r} has shape {array.shape}; expected a number"
+        + (f", ({width},)" if width > 1 else "")
+        + f" or one row per step: ({steps},)" * (width == 1)
+        + f" or ({steps}, {width})"
+    )
+
+
+def _trace(function: Callable, width: int) -> list[str] | None:
+    """The function as formulas of t, if calling it with a symbol gives some."""
+    from passivo.model.symbols import symbols
+
+    try:
+        value = function(symbols("t"))
+        parts = list(value) if isinstance(value, list | tuple) else [value]
+        texts = [to_text(part) for part in parts]
+    except ExpressionError:
+        return None
+    except Exception:  # the user's function may fail in any way on a symbol; it is then called with numbers
+        return None
+    if len(texts) != width or any(names(text) - {"t"} for text in texts):
+        return None
+    return texts
+
+
+def _row(value: Any, width: int, name: str, what: str) -> np.ndarray:
+    try:
+        row = np.asarray(value, dtype=float).reshape(-1)
+    except (TypeError, ValueError):
+        raise InputError(f"input {name!r}: {what} {value!r}, not a number") from None
+    if row.size != width:
+        raise InputError(f"input {name!r}: {what} {row.size} values for a width of {width}")
+    return row

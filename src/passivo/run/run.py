@@ -1,0 +1,211 @@
+"""A finished (or stopped) run: states, inputs, outputs, the ledger and the verdict, as labelled arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from passivo.errors import InputError, nearest
+from passivo.ledger import accounts as A
+from passivo.ledger.verdict import Verdict, judge
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from passivo.method.part import CompiledPart
+    from passivo.run.inputs import Inputs
+
+COLUMNS = ("stored", "work", "lost", "edited", "created", "booked")
+FIELDS = ("time", "states", "inputs", "outputs", "work", "ledger", "accounts")
+
+
+class Run:
+    """`run["q"]` a state or an input over time, `run.ledger`, `run.verdict`, `run.work["force"]`, `run.outputs["force"]`.
+
+    An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
+    cumulative, `stored` is not. `stopped` says why a run ended early, else it is empty.
+    """
+
+    def __init__(
+        self, part: CompiledPart, inputs: Inputs, rows: np.ndarray, every: int, steps: int, start: np.ndarray, stopped: str = ""
+    ):
+        module = part.module
+        n, w, s, count = module.STATES, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT
+        edges = np.cumsum([0, 1, n, w + s, w, w, 6 * count])
+        _, states, given, outputs, work, ledger = (rows[:, a:b] for a, b in zip(edges, edges[1:]))
+        ticks = np.minimum(np.arange(len(rows)) * every, steps)
+        self._fill(
+            model=part.model,
+            method=part.method,
+            engine=part.engine,
+            step=part.dt,
+            steps=steps,
+            record_every=every,
+            params=dict(part.params),
+            start=dict(zip(part.model.states, start.tolist())),
+            drive=inputs.describe(),
+            tables=inputs.tables(),
+            rows=tuple(module.ROW_NAMES),
+            iterations=part.iterations,
+            stopped=stopped,
+            time=ticks * part.dt,
+            states=states,
+            inputs=np.vstack([np.full((1, w + s), np.nan), given[1:]]),
+            outputs=outputs,
+            work=work,
+            ledger=ledger.reshape(len(rows), count, 6),
+            accounts=part.memory[module.ACCOUNTS : module.ACCOUNTS + count * A.ACCOUNT_SIZE].copy(),
+        )
+
+    def _fill(self, **fields: Any) -> None:
+        self.model = fields["model"]
+        self.method = fields["method"]
+        self.engine: str = fields["engine"]
+        self.step: float = fields["step"]
+        self.steps: int = fields["steps"]
+        self.record_every: int = fields["record_every"]
+        self.params: dict[str, float] = fields["params"]
+        self.start: dict[str, float] = fields["start"]
+        self.drive: dict[str, Any] = fields["drive"]
+        self.tables: dict[str, np.ndarray] = fields["tables"]
+        self.rows: tuple[str, ...] = fields["rows"]
+        self.iterations: float = fields["iterations"]
+        self.stopped: str = fields["stopped"]
+        self.arrays: dict[str, np.ndarray] = {name: fields[name] for name in FIELDS}
+
+    @classmethod
+    def restored(cls, **fields: Any) -> Run:
+        """A run from saved fields."""
+        run = cls.__new__(cls)
+        run._fill(**fields)
+        return run
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    @property
+    def time(self) -> np.ndarray:
+        return self.arrays["time"]
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        if name in self.model.states:
+            return self._series(name, self.arrays["states"][:, self.model.states.index(name)])
+        if name in self.inputs:
+            return self.inputs[name]
+        raise InputError(f"the run has no {name!r}; {nearest(name, [*self.model.states, *self.inputs])}")
+
+    def _series(self, name: str, values: np.ndarray) -> xr.DataArray:
+        import xarray as xr
+
+        dims = ("time", "component")[: values.ndim]
+        return xr.DataArray(values, dims=dims, coords={"time": self.time}, name=name)
+
+    @property
+    def inputs(self) -> Mapping[str, xr.DataArray]:
+        """What drove each port and signal, at the end of its step."""
+        widths = {name: port.width for name, port in self.model.ports.items()} | dict.fromkeys(self.model.signals, 1)
+        return _Components(self, "inputs", widths)
+
+    @property
+    def outputs(self) -> Mapping[str, xr.DataArray]:
+        """The output of each port at the recorded states."""
+        return _Components(self, "outputs", {name: port.width for name, port in self.model.ports.items()})
+
+    @property
+    def work(self) -> Mapping[str, xr.DataArray]:
+        """Joules received through each port so far."""
+        return _Components(self, "work", {name: port.width for name, port in self.model.ports.items()})
+
+    @cached_property
+    def ledger(self) -> xr.Dataset:
+        """Dimensions (time, part), part "total" included; all columns but `stored` are cumulative, in joules."""
+        import xarray as xr
+
+        values = self.arrays["ledger"]
+        if values.shape[1] == 1:
+            values = np.repeat(values, 2, axis=1)
+        parts = self.parts
+        return xr.Dataset(
+            {name: (("time", "part"), values[:, :, i], {"units": "J"}) for i, name in enumerate(COLUMNS)},
+            coords={"time": self.time, "part": [*parts, "total"]},
+        )
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of the parts and connections with a row in the ledger."""
+        return [name for name in self.rows if name != "total"]
+
+    def part(self, name: str) -> PartView:
+        if name not in self.parts:
+            raise InputError(f"the run has no part {name!r}; {nearest(name, self.parts)}")
+        return PartView(self, name)
+
+    @cached_property
+    def verdict(self) -> Verdict:
+        return judge(self.arrays["accounts"], 0, self.rows, stopped=self.stopped)
+
+    # -- doing ------------------------------------------------------------------------------------------------------
+
+    def plot(self, path: str | PathLike | None = None) -> Any:
+        """States, ports and the ledger in one picture; written to `path` (png, pdf, svg) or returned as a figure."""
+        from passivo.run.plot import plot
+
+        return plot(self, path)
+
+    def save(self, path: str | PathLike) -> None:
+        """Write everything needed to look at, audit and repeat the run, in Zarr."""
+        from passivo.run.save import save
+
+        save(self, path)
+
+    def audit(self) -> Any:
+        """Recompute the run without the compiled kernels; see `passivo.audit`."""
+        from passivo.run.audit import audit
+
+        return audit(self)
+
+    def __repr__(self) -> str:
+        return f"<run of {self.model.name} by {type(self.method).__name__}: {self.steps} steps of {self.step:g} s; {self.verdict}>"
+
+
+class _Components(Mapping):
+    """Columns of one recorded array by port name."""
+
+    def __init__(self, run: Run, field: str, widths: Mapping[str, int]):
+        self._run, self._field, self._widths = run, field, widths
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        if name not in self._widths:
+            raise KeyError(f"{name!r}; {nearest(name, self._widths)}")
+        names = list(self._widths)
+        at = sum(self._widths[other] for other in names[: names.index(name)])
+        values = self._run.arrays[self._field][:, at : at + self._widths[name]]
+        return self._run._series(name, values[:, 0] if self._widths[name] == 1 else values)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._widths)
+
+    def __len__(self) -> int:
+        return len(self._widths)
+
+
+class PartView:
+    """One part of a composed run: `run.part("mass")["p"]`, `.ledger`, `.verdict`."""
+
+    def __init__(self, run: Run, name: str):
+        self._run, self.name = run, name
+
+    def __getitem__(self, name: str) -> xr.DataArray:
+        prefixed = f"{self.name}.{name}"
+        return self._run[prefixed if prefixed in self._run.model.states or prefixed in self._run.inputs else name]
+
+    @property
+    def ledger(self) -> xr.Dataset:
+        return self._run.ledger.sel(part=self.name)
+
+    @property
+    def verdict(self) -> Verdict:
+        return self._run.verdict.parts.get(self.name, self._run.verdict)

@@ -1,0 +1,130 @@
+"""Runs on disk, in Zarr: the arrays, and everything needed to repeat the run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import passivo
+from passivo.errors import FileError
+from passivo.method.catalogue import method_from
+from passivo.model.describe import model_from
+from passivo.run.run import FIELDS, Run
+
+FORMAT = 1
+PACKAGES = ("numpy", "numba", "llvmlite", "sympy")
+
+
+def save(run: Run, path: str | os.PathLike) -> None:
+    """Write `run` to the folder `path`; an older run there is replaced once the new one is complete."""
+    import zarr
+
+    target = Path(path)
+    if target.exists() and not _is_run(target):
+        raise FileError(f"{target} exists and is not a saved run; choose another name")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    scratch = Path(tempfile.mkdtemp(prefix=".saving-", dir=target.parent))
+    try:
+        arrays = {name: run.arrays[name] for name in FIELDS} | {f"input.{k}": v for k, v in run.tables.items()}
+        group = zarr.open_group(scratch / "run", mode="w")
+        for name, values in arrays.items():
+            stored = group.create_array(name, shape=values.shape, dtype=values.dtype, chunks=_chunks(values))
+            stored[...] = values
+        facts = _facts(run)
+        group.attrs.put({"passivo": facts, "hash": content_hash(facts, arrays)})
+        if target.exists():
+            shutil.rmtree(target)
+        os.replace(scratch / "run", target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def load(path: str | os.PathLike) -> Run:
+    """Read a saved run; nothing is compiled."""
+    facts, arrays, _ = read(path)
+    return Run.restored(
+        model=model_from(facts["model"]),
+        method=method_from(facts["method"]),
+        engine=facts["engine"],
+        step=facts["step"],
+        steps=facts["steps"],
+        record_every=facts["record_every"],
+        params=facts["params"],
+        start=facts["start"],
+        drive=facts["inputs"],
+        tables={name.removeprefix("input."): values for name, values in arrays.items() if name.startswith("input.")},
+        rows=tuple(facts["rows"]),
+        iterations=facts["iterations"],
+        stopped=facts["stopped"],
+        **{name: arrays[name] for name in FIELDS},
+    )
+
+
+def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray], str]:
+    """(facts, arrays, recorded hash) of a saved run."""
+    import zarr
+
+    if not _is_run(Path(path)):
+        raise FileError(f"{path} is not a saved run; expected a folder written by run.save(...)")
+    try:
+        group = zarr.open_group(path, mode="r")
+        facts: Any = group.attrs["passivo"]
+        if facts["format"] != FORMAT:
+            raise FileError(f"{path} has format {facts['format']}, this version of Passivo reads {FORMAT}")
+        arrays = {name: np.asarray(array[...]) for name, array in group.arrays()}
+        missing = set(FIELDS) - set(arrays)
+        if missing:
+            raise FileError(f"{path} is incomplete: {', '.join(sorted(missing))} missing")
+        return facts, arrays, str(group.attrs["hash"])
+    except (KeyError, ValueError, OSError, TypeError) as error:
+        raise FileError(f"{path} cannot be read as a saved run: {error}") from error
+
+
+def _facts(run: Run) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "model": run.model.describe(),
+        "method": run.method.describe(),
+        "engine": run.engine,
+        "step": run.step,
+        "steps": run.steps,
+        "record_every": run.record_every,
+        "params": run.params,
+        "start": run.start,
+        "inputs": run.drive,
+        "seed": None,  # nothing in a run of one system is random
+        "rows": list(run.rows),
+        "iterations": run.iterations,
+        "stopped": run.stopped,
+        "verdict": run.verdict.sentence,
+        "versions": {"passivo": passivo.__version__, "python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
+    }
+
+
+def content_hash(facts: dict[str, Any], arrays: dict[str, np.ndarray]) -> str:
+    """SHA-256 over the facts and every array."""
+    total = hashlib.sha256(json.dumps(facts, sort_keys=True).encode())
+    for name in sorted(arrays):
+        values = np.ascontiguousarray(arrays[name])
+        total.update(f"{name}{values.dtype.str}{values.shape}".encode() + values.tobytes())
+    return total.hexdigest()
+
+
+def _chunks(values: np.ndarray) -> tuple[int, ...]:
+    return (max(1, min(len(values), 2**16)), *values.shape[1:]) if values.ndim else (1,)
+
+
+def _is_run(path: Path) -> bool:
+    try:
+        return "passivo" in json.loads((path / "zarr.json").read_text())["attributes"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False

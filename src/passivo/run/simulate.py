@@ -1,0 +1,113 @@
+"""`simulate`: a model, a method, a step, a duration; every step booked, every n-th recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from passivo.errors import InputError, StepError
+from passivo.method.base import Method
+from passivo.method.part import CompiledPart, Engine, compile, seconds
+from passivo.model.system import Model
+from passivo.run.inputs import Inputs
+from passivo.run.run import Run
+
+CHUNK = 16384  # steps per call of the compiled loop: bounds the memory of tabulated inputs
+RECORD_LIMIT = 4 * 2**30  # bytes of recorded rows
+
+
+def simulate(
+    model: Model,
+    method: Method | None = None,
+    step: float = 1e-3,
+    until: float = 1.0,
+    *,
+    start: Mapping[Any, float] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    record_every: int = 1,
+    engine: Engine = "numba",
+    progress: Callable[[int, int], None] | None = None,
+) -> Run:
+    """Step `model` by `method` from 0 until the last tick <= `until`; gives a `Run`.
+
+    start         state name -> value; the others start at the model's minimum, or at 0
+    inputs        port or signal name -> number, array, function of t, Feedback, Relation or Held; default 0
+    record_every  keep every n-th row (the last one always); all steps are booked in the ledger
+    engine        "numba" (machine code) or "python" (the same source as plain Python)
+    progress      called now and then with (steps done, steps in all)
+
+    A step that fails raises a `StepError`; its `run` holds what was computed until then, with verdict "none".
+    """
+    size, duration = seconds(step, "step"), seconds(until, "until")
+    steps = int(duration / size)
+    if steps < 1:
+        raise InputError(f"until = {until} s is shorter than one step of {step} s; nothing to simulate")
+    if not isinstance(record_every, int | np.integer) or record_every < 1:
+        raise InputError(f"record_every must be a whole number >= 1, not {record_every!r}")
+    drive = Inputs(model, inputs, steps) if isinstance(model, Model) else None
+    part = compile(model, method, step, start=start, laws=drive.laws if drive else None, engine=engine)
+    assert drive is not None
+    part.half_at(steps // 2)
+    return _Recorder(part, drive, steps, int(record_every), progress).go()
+
+
+class _Recorder:
+    def __init__(self, part: CompiledPart, inputs: Inputs, steps: int, every: int, progress: Callable | None):
+        self.part, self.inputs, self.steps, self.every, self.progress = part, inputs, steps, every, progress
+        rows = steps // every + 1 + (steps % every > 0)
+        if rows * part.module.REPORT_SIZE * 8 > RECORD_LIMIT:
+            need = rows * part.module.REPORT_SIZE * 8 / 2**30
+            thin = -(-rows * part.module.REPORT_SIZE * 8 // RECORD_LIMIT) * every
+            raise InputError(f"recording {rows} rows would take {need:.1f} GiB; say record_every={thin} or more")
+        self.out = np.empty((rows, part.module.REPORT_SIZE))
+        self.first = part.state.copy()
+
+    def go(self) -> Run:
+        part, stopped = self.part, ""
+        self._keep(0)
+        done = 0
+        try:
+            while done < self.steps:
+                done = self._chunk(done)
+        except StepError as error:
+            stopped = str(error)
+            error.run = self._finish(stopped)
+            raise
+        except BaseException as error:
+            error.run = self._finish(f"interrupted by {type(error).__name__}")  # type: ignore[attr-defined]
+            raise
+        if self.steps % self.every:
+            self._keep(len(self.out) - 1)
+        return Run(part, self.inputs, self.out, self.every, self.steps, self.first)
+
+    def _chunk(self, done: int) -> int:
+        part, inputs = self.part, self.inputs
+        count = min(1 if inputs.sampled else CHUNK, self.steps - done)
+        times = (np.arange(done, done + count)[:, None] + np.array(part.method.nodes)) * part.dt
+        for source in inputs.sampled:
+            at = inputs.offsets[source.name]
+            source.output = part.output[at : at + source.width]
+        table = inputs.rows(done, times)
+        rows = self.out[done // self.every + 1 :]
+        with np.errstate(all="ignore"):
+            taken = part.module.run(part.memory, part.dt, table, rows, count, self.every)
+        if taken < count:
+            raise part.failure(int(part.memory[part.module.STATUS]))
+        if self.progress is not None:
+            self.progress(done + count, self.steps)
+        return done + count
+
+    def _keep(self, row: int) -> None:
+        self.part._refresh()
+        self.out[row] = self.part._section("REPORT", self.part.module.REPORT_SIZE)
+
+    def _finish(self, why: str) -> Run:
+        """The run as far as it came, marked."""
+        done = self.part.steps
+        full = done // self.every + 1
+        if done % self.every:
+            self._keep(full)
+            full += 1
+        return Run(self.part, self.inputs, self.out[:full].copy(), self.every, done, self.first, stopped=why)
