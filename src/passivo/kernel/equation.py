@@ -20,8 +20,9 @@ LEVELS = (2, 4, 8, 16, 32)  # Gauss nodes tried in turn where no closed form exi
 
 @dataclass(frozen=True)
 class Equation:
-    """`d_i = increments[i]` in the symbols of `ends`, the step size `h`, inputs, parameters and averages.
+    """`d_i = increments[i]` in the symbols of `ends`, the step size `h`, inputs, parameters and the symbols below.
 
+    through    symbol -> formula: intermediate results (the mean gradient); derivatives go through them by the chain rule
     relations  extra equations ρ = 0 for the unknown inputs (spec 2.6)
     averages   symbol -> integrand in the states: its mean over the straight line from a to b, by Gauss nodes
     nodes      fixed number of nodes, or None: as many as the energy gap of the step asks for
@@ -30,14 +31,22 @@ class Equation:
     ends: Ends
     h: Any
     increments: Sequence[Any]
+    through: Mapping[Any, Any]
     unknown_inputs: Sequence[Any] = ()
     relations: Sequence[Any] = ()
     averages: Mapping[Any, Any] = ()  # pyright: ignore[reportAssignmentType]
     nodes: int | None = None
 
-    def depends(self, i: int) -> set[int]:
-        """States whose increment row i contains."""
-        found = self.increments[i].free_symbols
+    def symbols(self, row: Any) -> set[Any]:
+        """Everything a formula contains, intermediate results opened."""
+        found = set(row.free_symbols)
+        for symbol in found & self.through.keys():
+            found |= self.through[symbol].free_symbols
+        return found
+
+    def depends(self, row: Any) -> set[int]:
+        """States whose increment a formula contains."""
+        found = self.symbols(row)
         direct = {j for j in range(len(self.ends.d)) if found & {self.ends.d[j], self.ends.b[j], self.ends.m[j]}}
         for symbol, integrand in dict(self.averages).items():
             if symbol in found:
@@ -47,9 +56,9 @@ class Equation:
     def tear(self) -> tuple[list[int], list[int]]:
         """(solved, explicit): states that stay in the Newton system; the others in the order of their evaluation."""
         n = len(self.ends.d)
-        needs = {i: self.depends(i) for i in range(n)}
+        needs = {i: self.depends(row) for i, row in enumerate(self.increments)}
         blocked = {*dict(self.averages), *self.unknown_inputs}
-        able = [i for i in range(n) if i not in needs[i] and not self.increments[i].free_symbols & blocked]
+        able = [i for i in range(n) if i not in needs[i] and not self.symbols(self.increments[i]) & blocked]
         able.sort(key=lambda i: (not self._affine(i), len(needs[i]), i))
         chosen: set[int] = set()
         for i in able:
@@ -60,8 +69,8 @@ class Equation:
 
     def _affine(self, i: int) -> bool:
         moving = {*self.ends.d, *self.ends.b, *self.ends.m}
-        row = self.increments[i]
-        return not any(self.ends.derivative(row, j).free_symbols & moving for j in self.depends(i))
+        row = self.increments[i].xreplace(dict(self.through))
+        return not any(self.ends.derivative(row, j).free_symbols & moving for j in self.depends(self.increments[i]))
 
 
 def _cyclic(nodes: set[int], needs: Mapping[int, set[int]]) -> bool:
@@ -83,107 +92,126 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
     ends, h = equation.ends, equation.h
     solved, explicit = equation.tear()
     k = len(solved) + len(equation.unknown_inputs)
-    unknown = layout.take("UNKNOWN", max(k, 1))
-    residual = layout.take("RESIDUAL", max(k, 1))
+    for name in ("UNKNOWN", "RESIDUAL", "CORRECTION", "TRIAL", "DIRECTION", "PIVOT", "MAGNITUDE"):
+        layout.take(name, max(k, 1))
     matrix = layout.take("MATRIX", max(k * k, 1))
-    layout.take("CORRECTION", max(k, 1))
-    layout.take("TRIAL", max(k, 1))
-    layout.take("DIRECTION", max(k, 1))
-    layout.take("PIVOT", max(k, 1))
-    step = layout.sections["STEP"]
-    averages = dict(equation.averages)
+    at = layout.sections
     here = {**bindings, h: "h"}
-    here.update({s: f"m[{unknown + len(solved) + i}]" for i, s in enumerate(equation.unknown_inputs)})
-    defined = {b: a + d for a, b, d in zip(ends.a, ends.b, ends.d)} | {m: a + d / 2 for a, m, d in zip(ends.a, ends.m, ends.d)}
-    slopes = _write_averages(source, layout, equation, here)
-    here.update(slopes.pop("bindings"))
+    here.update({s: f"m[{at['UNKNOWN'] + len(solved) + i}]" for i, s in enumerate(equation.unknown_inputs)})
+    averages = _write_averages(source, layout, equation, here)
+    here.update(averages.bindings)
+    defined = {**ends.definitions, **equation.through}
 
-    # z -> d: the solved increments are the unknowns themselves, the explicit ones follow in order
-    unknowns = {i: sp.Symbol(f"z#{i}", real=True) for i in solved}
-    loads = {s: f"m[{unknown + position}]" for position, s in enumerate(unknowns.values())}
-    source.leaf("expand_solved", "m", loads, [(f"m[{step + i}]", s) for i, s in unknowns.items()], note="d of the solved states.")
-    calls = ["    expand_solved(m)"]
-    for i in explicit:
-        source.leaf(f"expand_{i}", "m, h", here, [(f"m[{step + i}]", equation.increments[i])], defined)
-        calls.append(f"    expand_{i}(m, h)")
-    source.functions.append("\n".join(['def expand(m, h):\n    """All increments d from the unknowns."""', *calls]))
+    # z -> d: the solved increments are the unknowns themselves, the explicit ones follow from them
+    unknowns = {**here, **{ends.d[i]: f"m[{at['UNKNOWN'] + z}]" for z, i in enumerate(solved)}}
+    rows = {ends.d[i]: equation.increments[i] for i in explicit}
+    increments = [(f"m[{at['STEP'] + i}]", ends.d[i]) for i in (*solved, *explicit)]
+    source.leaf("expand", "m, h", unknowns, increments, {**defined, **rows}, note="All increments d from the unknowns.")
 
     rows = [ends.d[i] - equation.increments[i] for i in solved] + list(equation.relations)
-    source.leaf("residual", "m, h", here, [(f"m[{residual + r}]", row) for r, row in enumerate(rows)], defined)
+    source.leaf("residual", "m, h", here, [(f"m[{at['RESIDUAL'] + r}]", row) for r, row in enumerate(rows)], defined)
     sizes = [sp.Add(*(sp.Abs(term) for term in sp.Add.make_args(row))) for row in rows]
-    magnitude = layout.take("MAGNITUDE", max(k, 1))
-    source.leaf("magnitude", "m, h", here, [(f"m[{magnitude + r}]", s) for r, s in enumerate(sizes)], defined)
+    source.leaf("magnitude", "m, h", here, [(f"m[{at['MAGNITUDE'] + r}]", s) for r, s in enumerate(sizes)], defined)
 
-    # total derivatives along the explicit rows: dd_i/dz_j for explicit i, built in their order of evaluation
-    total: dict[tuple[int, int], Any] = {}
-    known: dict[Any, Any] = {}
-    slot = {**here, **slopes["bindings_slope"]}
-
-    def along(row: Any, column: int) -> Any:
-        symbol = equation.unknown_inputs[column - len(solved)] if column >= len(solved) else None
-        if symbol is not None:
-            value = sp.diff(row, symbol)
-        else:
-            value = _through(row, solved[column], ends, averages, slopes["symbols"])
-        for i in explicit:
-            if (i, column) in total:
-                value += _through(row, i, ends, averages, slopes["symbols"]) * total[i, column]
-        return value
-
+    chain = _Chain(equation, averages.slopes)
+    columns = [*(ends.d[i] for i in solved), *equation.unknown_inputs]
     for i in explicit:
-        for column in range(k):
-            value = along(equation.increments[i], column)
-            if value != 0:
-                total[i, column] = sp.Symbol(f"e#{i}#{column}", real=True)
-                known[total[i, column]] = value.xreplace(known)
-    entries = [(f"m[{matrix + r * k + c}]", along(row, c).xreplace(known)) for r, row in enumerate(rows) for c in range(k)]
-    source.leaf("jacobian", "m, h", slot, entries, defined)
+        chain.follow(ends.d[i], i, equation.increments[i], columns)
+    entries = [(f"m[{matrix + r * k + c}]", chain.along(row, column)) for r, row in enumerate(rows) for c, column in enumerate(columns)]
+    source.leaf("jacobian", "m, h", {**here, **averages.slope_bindings}, entries, {**defined, **chain.definitions})
     return {
         "UNKNOWNS": k,
         "SOLVED": tuple(solved) or (0,),
         "SOLVED_COUNT": len(solved),
-        "AVERAGES": len(averages),
-        "ADAPTIVE": bool(averages) and equation.nodes is None,
-        "LINEAR": not any(v.free_symbols & {*ends.d, *ends.b, *ends.m, *averages, *equation.unknown_inputs} for _, v in entries),
-        **slopes["constants"],
+        "AVERAGES": len(averages.bindings),
+        "ADAPTIVE": bool(averages.bindings) and equation.nodes is None,
+        **averages.constants,
     }
 
 
-def _through(row: Any, j: int, ends: Ends, averages: Mapping[Any, Any], slopes: Mapping[tuple[Any, int], Any]) -> Any:
-    value = ends.derivative(row, j)
-    for symbol in averages:
-        if (symbol, j) in slopes:
-            value += sp.diff(row, symbol) * slopes[symbol, j]
-    return value
+class _Chain:
+    """Total derivatives: through intermediate results, averages and explicit rows, each derivative a symbol of its own."""
+
+    def __init__(self, equation: Equation, slopes: Mapping[tuple[Any, int], Any]):
+        self.equation, self.slopes = equation, slopes
+        self.definitions: dict[Any, Any] = {}
+        self.explicit: dict[tuple[int, Any], Any] = {}
+        self.inner = {
+            (symbol, j): self._name(f"{symbol.name}#by{j}", self._plain(formula, j))
+            for symbol, formula in equation.through.items()
+            for j in sorted(equation.depends(formula))
+        }
+
+    def _name(self, name: str, value: Any) -> Any:
+        """A symbol for `value`, unless it is simple enough to stand for itself."""
+        if value.is_Atom:
+            return value
+        symbol = sp.Symbol(name, real=True)
+        self.definitions[symbol] = value
+        return symbol
+
+    def _plain(self, row: Any, j: int) -> Any:
+        """∂row/∂d_j with intermediate results held, averages followed."""
+        value = self.equation.ends.derivative(row, j)
+        for (symbol, column), slope in self.slopes.items():
+            if column == j and symbol in row.free_symbols:
+                value += sp.diff(row, symbol) * slope
+        return value
+
+    def _by_state(self, row: Any, j: int) -> Any:
+        value = self._plain(row, j)
+        for (symbol, column), slope in self.inner.items():
+            if column == j and symbol in row.free_symbols:
+                value += sp.diff(row, symbol) * slope
+        return value
+
+    def along(self, row: Any, unknown: Any) -> Any:
+        """d row / d unknown, the explicit rows following."""
+        d = self.equation.ends.d
+        value = self._by_state(row, d.index(unknown)) if unknown in d else sp.diff(row, unknown)
+        for (i, column), slope in self.explicit.items():
+            if column == unknown:
+                value += self._by_state(row, i) * slope
+        return value
+
+    def follow(self, symbol: Any, i: int, row: Any, unknowns: Sequence[Any]) -> None:
+        """Take up an explicit row: d_i moves with the unknowns."""
+        for column, unknown in enumerate(unknowns):
+            value = self.along(row, unknown)
+            if value != 0:
+                self.explicit[i, unknown] = self._name(f"{symbol.name}#along{column}", value)
 
 
-def _write_averages(source: Source, layout: Layout, equation: Equation, here: Mapping[Any, str]) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _Averages:
+    bindings: dict[Any, str]  # average -> slot
+    slopes: dict[tuple[Any, int], Any]  # (average, state) -> symbol of its derivative by d
+    slope_bindings: dict[Any, str]
+    constants: dict[str, Any]
+
+
+def _write_averages(source: Source, layout: Layout, equation: Equation, here: Mapping[Any, str]) -> _Averages:
     """The leaf `sample`, which adds one Gauss node to every average and to its slopes by d."""
     ends, averages = equation.ends, dict(equation.averages)
-    mean = layout.take("AVERAGE", max(len(averages), 1))
     tau, weight = sp.Symbol("tau#", real=True), sp.Symbol("weight#", real=True)
-    point = dict(zip(ends.states, (a + tau * d for a, d in zip(ends.a, ends.d))))
-    locals_ = {**here, tau: "tau", weight: "weight"}
-    outputs, symbols, bindings = [], {}, {s: f"m[{mean + i}]" for i, s in enumerate(averages)}
     pairs = [(s, j) for s, f in averages.items() for j, x in enumerate(ends.states) if x in f.free_symbols]
-    start = layout.take("AVERAGE_SLOPE", max(len(pairs), 1))
-    for s, f in averages.items():
-        outputs.append((f"{bindings[s]} +=", weight * f))
-    slope_bindings = {}
-    for position, (s, j) in enumerate(pairs):
-        symbols[s, j] = sp.Symbol(f"{s.name}#by{j}", real=True)
-        slope_bindings[symbols[s, j]] = f"m[{start + position}]"
-        outputs.append((f"m[{start + position}] +=", weight * tau * sp.diff(averages[s], ends.states[j])))
-    # the states at the node are locals of their own, so that the integrand keeps its shape
-    source.leaf("sample", "m, tau, weight", locals_, outputs, point)
+    mean = layout.take("AVERAGE", max(len(averages) + len(pairs), 1))
+    bindings = {s: f"m[{mean + i}]" for i, s in enumerate(averages)}
+    slopes = {(s, j): sp.Symbol(f"{s.name}#by{j}", real=True) for s, j in pairs}
+    slope_bindings = {symbol: f"m[{mean + len(averages) + i}]" for i, symbol in enumerate(slopes.values())}
+    outputs = [(f"{bindings[s]} +=", weight * f) for s, f in averages.items()]
+    outputs += [
+        (f"{slope_bindings[slopes[s, j]]} +=", weight * tau * sp.diff(averages[s], ends.states[j])) for s, j in pairs
+    ]  # fmt: skip
+    point = {x: a + tau * d for x, a, d in zip(ends.states, ends.a, ends.d)}
+    source.leaf("sample", "m, tau, weight", {**here, tau: "tau", weight: "weight"}, outputs, point)
     levels = LEVELS if equation.nodes is None else (equation.nodes,)
     rules = [gauss(count) for count in levels] if averages else []
-    starts = [sum(levels[:i]) for i in range(len(levels) + 1)]
     constants = {
         "LEVELS": len(levels),
-        "LEVEL_START": tuple(starts),
+        "LEVEL_START": tuple(sum(levels[:i]) for i in range(len(levels) + 1)),
         "NODES": tuple(float(t) for nodes, _ in rules for t in nodes) or (0.5,),
         "WEIGHTS": tuple(float(w) for _, weights in rules for w in weights) or (1.0,),
         "AVERAGE_COUNT": len(averages) + len(pairs),
     }
-    return {"bindings": bindings, "bindings_slope": slope_bindings, "symbols": symbols, "constants": constants}
+    return _Averages(bindings, slopes, slope_bindings, constants)

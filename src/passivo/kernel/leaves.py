@@ -69,9 +69,8 @@ def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, A
     source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", row.energy) for r, row in enumerate(form.rows)])
 
     pairs = {**layout.slots("STATE", ends.a), **layout.slots("NEXT", ends.b), **layout.slots("STEP", ends.d)}
-    middle = {m: a + d / 2 for a, m, d in zip(ends.a, ends.m, ends.d)}
     changes = [(f"m[{at['DIFFERENCE'] + r}]", difference(row.energy, ends)) for r, row in enumerate(form.rows)]
-    source.leaf("difference", "m", pairs, changes, middle)
+    source.leaf("difference", "m", pairs, changes, {m: ends.definitions[m] for m in ends.m})
 
     gradient = gradient_at(form, form.states)
     present = {**state, **input_slots(form, layout)}

@@ -55,6 +55,12 @@ class Ends:
         make = lambda tag: tuple(sp.Symbol(f"{s.name}'{tag}", real=True) for s in states)  # noqa: E731
         return cls(states, make("old"), make("new"), make("mid"), make("step"))
 
+    @property
+    def definitions(self) -> dict[Any, Any]:
+        """b = a + d and m = a + d/2."""
+        new = {b: a + d for a, b, d in zip(self.a, self.b, self.d)}
+        return new | {m: a + d / 2 for a, m, d in zip(self.a, self.m, self.d)}
+
     def at(self, expression: Any, which: tuple[Any, ...]) -> Any:
         return expression.xreplace(dict(zip(self.states, which)))
 

@@ -129,38 +129,46 @@ class Source:
     ) -> None:
         """Write `def name(arguments)`: load the bound symbols that are used, compute, store `target = formula`.
 
-        `definitions` are symbols computed from others (b = a + d). A target may end in "+=".
+        `definitions` are symbols computed from others (b = a + d); only those that are needed are written, each
+        before its first use. A target may end in "+=".
         """
-        outputs = [(target, self._hoist(sp.sympify(value))) for target, value in outputs]
-        formulas = [value for _, value in outputs]
-        if returns is not None:
-            formulas.append(self._hoist(sp.sympify(returns)))
+        outputs = [(target, sp.sympify(value)) for target, value in outputs]
+        finals = [value for _, value in outputs] + ([] if returns is None else [sp.sympify(returns)])
+        needed = _needed(finals, definitions or {})
+        formulas = [self._hoist(formula) for formula in (*needed.values(), *finals)]
         shared, formulas = sp.cse(formulas, symbols=sp.numbered_symbols("#", real=True), order="none")
-        definitions = dict(definitions or {})
-        used = set().union(*(f.free_symbols for f in formulas), *(f.free_symbols for _, f in shared))
-        for symbol in [s for s in definitions if s in used]:
-            used |= definitions[symbol].free_symbols
+        steps = dict(shared) | dict(zip(needed, formulas))
+        finals = formulas[len(needed) :]
         bound = {**bindings, **self.params, **{s: f"m[{at}]" for s, at in self.constants.values()}}
+
         local: dict[Any, str] = {}
-        for symbol in sorted(used | {s for s, _ in shared}, key=lambda s: s.name):
-            local[symbol] = _unique(symbol.name, local.values())
-        unknown = [s for s in used if s not in bound and s not in definitions and s not in {c for c, _ in shared}]
-        assert not unknown, f"{name}: {unknown} are bound to nothing"
+        lines: list[str] = []
+        loads: dict[Any, str] = {}
         printer = _Printer(local)
-        lines = [f"def {name}({arguments}):"]
-        if note:
-            lines.append(f'    """{note}"""')
-        lines += [f"    {local[s]} = {code}" for s, code in bound.items() if s in used and local[s] != code]
-        lines += [f"    {local[s]} = {printer.doprint(f)}" for s, f in definitions.items() if s in used]
-        lines += [f"    {local[s]} = {printer.doprint(f)}" for s, f in shared]
-        for (target, _), value in zip(outputs, formulas):
+
+        def define(symbol: Any) -> None:
+            if symbol in local:
+                return
+            local[symbol] = _unique(symbol.name, local.values())
+            if symbol in steps:
+                for inner in sorted(steps[symbol].free_symbols, key=str):
+                    define(inner)
+                lines.append(f"    {local[symbol]} = {printer.doprint(steps[symbol])}")
+            else:
+                loads[symbol] = f"    {local[symbol]} = {bound[symbol]}"
+
+        for value in finals:
+            for symbol in sorted(value.free_symbols, key=str):
+                define(symbol)
+        for (target, _), value in zip(outputs, finals):
             operator = "" if target.endswith("=") else " ="
             lines.append(f"    {target}{operator} {printer.doprint(value)}")
         if returns is not None:
-            lines.append(f"    return {printer.doprint(formulas[-1])}")
-        if len(lines) == 1 + bool(note):
-            lines.append("    pass")
-        self.functions.append("\n".join(lines))
+            lines.append(f"    return {printer.doprint(finals[-1])}")
+        # everything is loaded before the first store: a store might otherwise force a reload
+        body = [*(loads[symbol] for symbol in bound if symbol in loads), *lines] or ["    pass"]
+        head = [f"def {name}({arguments}):", *([f'    """{note}"""'] if note else [])]
+        self.functions.append("\n".join(head + body))
 
     def finish(self) -> None:
         """Write `prepare`, which fills the slots of the hoisted constants."""
@@ -194,6 +202,18 @@ class Source:
             at = self.layout.take(f"CONSTANT_{len(self.constants)}", 1)
             self.constants[f] = (sp.Symbol(f"k#{len(self.constants)}", real=True), at)
         return self.constants[f][0]
+
+
+def _needed(finals: Iterable[Any], definitions: Mapping[Any, Any]) -> dict[Any, Any]:
+    """The definitions that `finals` use, directly or through each other."""
+    found: dict[Any, Any] = {}
+    waiting = list(finals)
+    while waiting:
+        for symbol in waiting.pop().free_symbols:
+            if symbol in definitions and symbol not in found:
+                found[symbol] = definitions[symbol]
+                waiting.append(definitions[symbol])
+    return found
 
 
 def _unique(name: str, taken: Iterable[str]) -> str:

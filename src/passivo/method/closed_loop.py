@@ -47,7 +47,7 @@ class ClosedLoopAVF(Method):
         gradient = gradient_at(form, form.states)
         put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(gradient)  # noqa: E731
         means = {sp.Symbol(f"mean#{i}", real=True): put(f) for i, f in enumerate(form.flow)}
-        equation = Equation(ends=ends, h=h, increments=[h * s for s in means], averages=means, nodes=8)
+        equation = Equation(ends=ends, h=h, increments=[h * s for s in means], through={}, averages=means, nodes=8)
         slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout)}
         constants = write_equation(source, layout, equation, slots)
 

@@ -82,12 +82,12 @@ class OneStage(Method):
         ends, h = Ends.of(form.states), sp.Symbol("h#", real=True)
         mean, averages, nodes = self.gradient(form, ends)
         place = dict(zip(form.states, self.place(form, ends)))
-        value = dict(zip(form.gradient, mean))
-        put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(place).xreplace(value)  # noqa: E731
+        put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(place)  # noqa: E731
         equation = Equation(
             ends=ends,
             h=h,
             increments=[h * put(f) for f in self.flow(form)],
+            through=dict(zip(form.gradient, mean)),
             unknown_inputs=laws.unknown,
             relations=[put(f) for f in laws.relations],
             averages=averages,
@@ -100,16 +100,15 @@ class OneStage(Method):
         slots.update(layout.slots("AVERAGE", averages))
         for i, symbol in enumerate(laws.unknown):
             slots[symbol] = f"m[{at['UNKNOWN'] + constants['SOLVED_COUNT'] + i}]"
-        both = {b: a + d for a, b, d in zip(ends.a, ends.b, ends.d)}
-        both |= {m: a + d / 2 for a, m, d in zip(ends.a, ends.m, ends.d)}
-        used = [
+        defined = {**ends.definitions, **equation.through}
+        outputs = [(f"m[{at['GRADIENT'] + i}]", g) for i, g in enumerate(form.gradient)]
+        outputs += [
             (f"m[{at['USED'] + k}]", put(laws.feedback.get(u, u)))
             for k, u in enumerate(form.inputs)
             if u in laws.feedback or u in laws.unknown
         ]
-        found = [(f"m[{at['GRADIENT'] + i}]", g) for i, g in enumerate(mean)]
-        source.leaf("gather", "m, h", slots, found + used, both, note="Mean gradient and inputs of the step.")
-        write_weigh(source, layout, form, slots, place, both)
+        source.leaf("gather", "m, h", slots, outputs, defined, note="Mean gradient and inputs of the step.")
+        write_weigh(source, layout, form, slots, place, ends.definitions)
         return constants
 
 
