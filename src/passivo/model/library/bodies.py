@@ -68,10 +68,10 @@ def controlled_rigid_body(
 
     I1, I2, I3  principal moments of inertia in kg m², > 0; default 1, 2, 3
 
-    States: w1, w2, w3, the angular velocity in body axes in rad/s; q0, q1, q2, q3, the quaternion, scalar first.
+    States: w1, w2, w3, the angular velocity in body axes in rad/s; q0 ... q3, the quaternion, scalar first.
     |q| is kept and must not be 0: start with {"q0": 1} for the attitude of the reference axes.
-    Ports (effort): "torque" (3 wide, body axes) takes τ in N m and gives ω in rad/s. "control" (7 wide) takes τ and a
-    rate of q, and gives ω and ∂H/∂q = q, so that one law may use both; see `rigid_body_control`.
+    Ports (effort): "torque" (3 wide, body axes) takes τ in N m and gives ω in rad/s. "control" (7 wide) takes
+    τ and a rate of q, and gives ω and ∂H/∂q = q, so that one law may use both; see `rigid_body_control`.
     """
     if kinematics not in KINEMATICS:
         raise ModelError(f"kinematics is {' or '.join(map(repr, KINEMATICS))}, not {kinematics!r}")
@@ -99,7 +99,7 @@ def rigid_body_control(
     Kp: Any = ((3.0, 0.0, 0.0, 1.0), (0.0, 5.0, 0.0, 1.0), (0.0, 0.0, 6.0, 1.0)),
     inertia: Sequence[float] = (1.0, 2.0, 3.0),
 ) -> Feedback:
-    """The law `τ = −Kd ∂H/∂ω − Kp ∂H/∂q` for the port "control" of `controlled_rigid_body`; the rate of q stays 0.
+    """The law `τ = −Kd ∂H/∂ω − Kp ∂H/∂q` for the port "control" of `controlled_rigid_body`; no rate of q.
 
     Kd       diagonal of the 3 × 3 gain in 1/s; default (3, 4, 5)
     Kp       3 × 4 gain; default [diag(3, 5, 6), 1]

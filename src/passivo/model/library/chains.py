@@ -13,12 +13,12 @@ def toda_chain(n: int = 3, ends: str = "periodic") -> System:
         q_i' = p_i,   p_i' = exp(q_(i−1) − q_i) − exp(q_i − q_(i+1)),   and + f for i = 1
 
     n     particles, >= 2; default 3
-    ends  "periodic" (default): the last particle is followed by the first, the motion relative to the centre is bounded,
-          and H is least, n, where all q are equal and all p are 0. "free": the sum of exponentials ends at n − 1, the
-          particles drift apart and H has no minimum.
+    ends  "periodic" (default): the last particle is followed by the first, relative motion is bounded, and
+          H is least, n, where all q are equal and all p are 0. "free": the sum of exponentials
+          ends at n − 1, the particles drift apart and H has no minimum.
 
-    States: q1 ... qn, p1 ... pn. Port "force" (effort): takes the force f on the first particle, gives its velocity p1.
-    Without a force the total momentum is kept, and all eigenvalues of the Lax matrix (in exact time).
+    States: q1 ... qn, p1 ... pn.
+    Port "force" (effort): takes the force f on the first particle, gives its velocity p1.
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 2:
         raise ModelError(f"a chain needs n >= 2 particles, a whole number, not {n!r}")

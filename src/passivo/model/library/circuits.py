@@ -39,9 +39,9 @@ def dc_motor(L: float = 1e-3, R: float = 1.0, I: float = 1e-4, b: float = 1e-4, 
     b  friction of the bearings in N m s, >= 0; default 1e-4
     K  motor constant in N m/A, the same number in V s; default 0.05
 
-    States: flux phi in Wb, angular momentum p in kg m²/s; `H = φ²/(2 L) + p²/(2 I)`. K stands in J: it converts and
-    loses nothing. Ports (effort): "voltage" takes v in V and gives the current in A; "torque" takes τ in N m and gives
-    the angular velocity in rad/s.
+    States: flux phi in Wb, angular momentum p in kg m²/s; `H = φ²/(2 L) + p²/(2 I)`. K stands in J:
+    it converts energy and loses none. Ports (effort): "voltage" takes v in V and gives the current in A;
+    "torque" takes τ in N m and gives the angular velocity in rad/s.
     """
     positive(L=L, I=I)
     return System(
@@ -66,7 +66,8 @@ def microphone(m: float = 4.0, c: float = 0.1, R: float = 100.0, qbar: float = 3
     R     resistance, > 0; default 100
     qbar  distance of the plates where the spring rests, > 0; default 3
 
-    States: distance q of the plates, momentum p, charge Q; q must stay positive, since H has no lower bound for q < 0.
+    States: distance q of the plates, momentum p, charge Q; q must stay positive (H is
+    unbounded below for q < 0).
     Port "voltage" (effort): the one input u drives plate and circuit, as in the source; output p/m + q Q/R.
     """
     positive(m=m, R=R, qbar=qbar)

@@ -1,4 +1,4 @@
-"""Limits on parameters that the passivity of a model does not imply: a negative mass is skew, lossless and wrong."""
+"""Limits on parameters that passivity alone does not set: nothing in J or R forbids a negative mass."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from passivo.model.library.limits import not_negative, positive
 from passivo.model.mechanical import Mechanical
 from passivo.model.ports import effort, flow
-from passivo.model.system import System
+from passivo.model.system import System, number
 
 
 def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
@@ -73,7 +73,8 @@ def oscillator(k: float = 5000.0, m: float = 0.2, b: float = 0.0) -> Mechanical:
     m  mass in kg, > 0; default 0.2
     b  damping in N s/m, >= 0; default 0
 
-    States: position q in m, momentum p in kg m/s. Port "force" (effort): takes f in N, gives the velocity in m/s.
+    States: position q in m, momentum p in kg m/s.
+    Port "force" (effort): takes f in N, gives the velocity in m/s.
     """
     not_negative(k=k)
     return Mechanical(
@@ -89,7 +90,9 @@ def oscillator(k: float = 5000.0, m: float = 0.2, b: float = 0.0) -> Mechanical:
 
 
 def pendulum(m: float = 1.0, l: float = 1.0, g: float = 1.0, b: float = 0.0) -> Mechanical:  # noqa: E741
-    """A planar pendulum: `q' = p/(m l²)`, `p' = −m g l sin q − b p/(m l²) + τ`, `H = p²/(2 m l²) + m g l (1 − cos q)`.
+    """A planar pendulum: `q' = p/(m l²)`, `p' = −m g l sin q − b p/(m l²) + τ`.
+
+    H = p²/(2 m l²) + m g l (1 − cos q)
 
     m  mass in kg, > 0; default 1
     l  length in m, > 0; default 1
@@ -121,9 +124,11 @@ def duffing(alpha: float = 1.0, beta: float = 1.0, m: float = 1.0, b: float = 0.
     m      mass in kg, > 0; default 1
     b      damping in N s/m, >= 0; default 0
 
-    States: position q in m, momentum p in kg m/s. Port "force" (effort): takes f in N, gives the velocity in m/s.
+    States: position q in m, momentum p in kg m/s.
+    Port "force" (effort): takes f in N, gives the velocity in m/s.
     The rest position is stated as the minimum of H unless alpha or beta is negative.
     """
+    settled = min(number(alpha, "alpha"), number(beta, "beta")) >= 0
     return Mechanical(
         ["q"],
         mass="m",
@@ -131,6 +136,6 @@ def duffing(alpha: float = 1.0, beta: float = 1.0, m: float = 1.0, b: float = 0.
         loss="b",
         ports={"force": effort([1])},
         params={"alpha": alpha, "beta": beta, "m": m, "b": b},
-        minimum=None if alpha < 0 or beta < 0 else {"q": 0.0, "p": 0.0},
+        minimum={"q": 0.0, "p": 0.0} if settled else None,
         name="duffing",
     )
