@@ -145,6 +145,8 @@ class System(Model):
         if isinstance(value, list | tuple) or (hasattr(value, "shape") and getattr(value, "shape", ()) != ()):
             raise ModelError(f"{what} must be one scalar formula, not {value!r}")
         text = to_text(value)
+        if is_condition(text) and what != "the domain":
+            raise ModelError(f"{what} must be a number, not the condition {text!r}; a condition may stand in domain=")
         for name in sorted(names(text) - scope):
             if name in self._scope:
                 raise ModelError(f"{what} must not depend on the signal {name!r}: a signal carries no power")
