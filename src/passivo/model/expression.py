@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -224,6 +225,12 @@ def is_condition(text: str) -> bool:
     return any(isinstance(node, ast.Compare) for node in ast.walk(_tree(text)))
 
 
+def is_sum(text: str) -> bool:
+    """Whether a formula is a sum or difference, which needs brackets when negated."""
+    tree = _tree(text)
+    return isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add | ast.Sub)
+
+
 def to_text(value: Any) -> str:
     """The checked text of a formula given as text, number or SymPy expression."""
     if isinstance(value, str):
@@ -231,8 +238,8 @@ def to_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         raise ExpressionError(f"{value!r} is not a formula; give a number, a SymPy expression or text")
     if isinstance(value, int | float | np.integer | np.floating):
-        if not math.isfinite(value):
-            raise ExpressionError(f"{value} is not a finite number")
+        if not abs(value) <= sys.float_info.max:
+            raise ExpressionError(f"{value} is not a finite number; the largest is 1.8e308")
         return repr(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
     if hasattr(value, "free_symbols"):
         return ast.unparse(_tree(_sympy_text(value)))
@@ -242,7 +249,7 @@ def to_text(value: Any) -> str:
 
 
 def _sympy_text(expression: Any) -> str:
-    from sympy import I
+    from sympy import I, nan, oo, zoo
     from sympy.printing.str import StrPrinter
 
     class Printer(StrPrinter):
@@ -251,4 +258,6 @@ def _sympy_text(expression: Any) -> str:
 
     if hasattr(expression, "has") and expression.has(I):
         raise ExpressionError(f"{expression} is complex; energies and matrices must be real")
+    if hasattr(expression, "has") and expression.has(nan, oo, -oo, zoo):
+        raise ExpressionError(f"{expression} is not finite; check for a division by 0")
     return Printer().doprint(expression)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from passivo.errors import ModelError
 from passivo.model.library.limits import not_negative, positive
 from passivo.model.mechanical import Mechanical
 from passivo.model.ports import effort, flow
-from passivo.model.system import System, number
+from passivo.model.system import System, name_list, number
 
 
 def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
@@ -19,7 +20,9 @@ def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
     State: momentum p in kg m/s. Give several port names to join several springs or dampers to the same mass.
     """
     positive(m=m)
-    names = (ports,) if isinstance(ports, str) else tuple(ports)
+    names = name_list(ports, "ports")
+    if len(set(names)) < len(names):
+        raise ModelError(f"the ports of a mass must have different names, not {names}")
     return System(
         states=["p"],
         energy="p**2/(2*m)",
