@@ -81,14 +81,14 @@ def symbolic() -> Arithmetic:
 
 
 def _symbolic_power(base: Any, exponent: Any) -> Any:
-    """base ** exponent, refused where SymPy would write out a number of thousands of digits, as in 10**Abs(10**9)."""
+    """base ** exponent, refused where SymPy would write out thousands of digits, as in 10**Abs(10**9)."""
     factor = base.as_coeff_Mul()[0]
     if exponent.is_Number:
-        digits = math.log10(2) * max(factor.p.bit_length(), factor.q.bit_length()) if factor.is_Rational else 0
-        if not abs(exponent) <= MAX_EXPONENT or abs(exponent) * digits > MAX_DIGITS:
+        bits = max(factor.p.bit_length(), factor.q.bit_length()) if factor.is_Rational else 0
+        if not abs(exponent) <= MAX_EXPONENT or abs(exponent) * bits * math.log10(2) > MAX_DIGITS:
             raise ExpressionError(
-                f"the power {str(base)[:60]} ** {str(exponent)[:60]} is out of range: exponents go up to {MAX_EXPONENT}, "
-                f"whole numbers up to {MAX_DIGITS} digits"
+                f"the power {str(base)[:60]} ** {str(exponent)[:60]} is out of range: "
+                f"exponents go up to {MAX_EXPONENT}, whole numbers up to {MAX_DIGITS} digits"
             )
     return base**exponent
 
@@ -136,7 +136,8 @@ def _check(node: ast.AST, text: str) -> None:
             # NumPy would take a second argument of sin as the place to write the result to
             least, most = _ARGUMENTS.get(_ALIASES.get(name, name), (1, 1))
             if not least <= len(args) <= most:
-                raise ExpressionError(f"{name}() in {text!r} takes {least} argument{'s'[:least - 1]}, not {len(args)}")
+                plural = "s" if least > 1 else ""
+                raise ExpressionError(f"{name}() in {text!r} takes {least} argument{plural}, not {len(args)}")
             for argument in args:
                 _check(argument, text)
         case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in _COMPARE for op in ops):
@@ -156,7 +157,7 @@ def _check(node: ast.AST, text: str) -> None:
 
 
 def _constant(node: ast.AST) -> Any:
-    """The value of an exponent made of numbers alone, NaN or infinite if out of range; None if names occur in it."""
+    """The value of an exponent made of numbers alone, NaN or infinite if out of range; else None."""
     match node:
         case ast.Constant(value=value):
             return np.float64(value)  # pyright: ignore[reportArgumentType]

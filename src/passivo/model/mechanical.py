@@ -44,15 +44,19 @@ class Mechanical(System):
     ):
         coordinates = list(name_list(q, "the coordinates"))
         k = len(coordinates)
-        p = list(name_list(momenta, "momenta")) if momenta is not None else [_momentum(c) for c in coordinates]
+        p = [_momentum(c) for c in coordinates] if momenta is None else list(name_list(momenta, "momenta"))
         if len(p) != k or k == 0:
             raise ModelError(f"{k} coordinates need {k} momenta (and at least one of each), got {len(p)}")
         self.mass = _square(mass, k, "mass matrix")
         self.potential = to_text(potential)
         self.friction = _square(loss, k, "loss") if loss is not None else tuple(("0",) * k for _ in range(k))
-        for text, what in [*((text, "mass matrix") for row in self.mass for text in row), (self.potential, "potential")]:
-            if moving := sorted(names(text).intersection(p)):
-                raise ModelError(f"the {what} depends on the momentum {moving[0]!r}; only positions may stand in it. Use pv.System")
+        for what, matrix in (("mass matrix", self.mass), ("potential", ((self.potential,),))):
+            used = set().union(*(names(text) for row in matrix for text in row))
+            if moving := sorted(used.intersection(p)):
+                raise ModelError(
+                    f"the {what} depends on the momentum {moving[0]!r}; only positions may stand in it, "
+                    "otherwise use pv.System"
+                )
         # a formula that names something unknown is reported by System below, once it stands in the energy or the loss
         zero = ["0"] * k
         super().__init__(
@@ -100,7 +104,8 @@ class Linear(Mechanical):
         if not np.allclose(stiffness, stiffness.T, rtol=1e-12, atol=0):
             raise ModelError("the stiffness K is not symmetric; only a symmetric K has an energy")
         k = len(mass)
-        x = [f"x{i + 1}" for i in range(k)] if coordinates is None else list(name_list(coordinates, "coordinates"))
+        numbered = [f"x{i + 1}" for i in range(k)]
+        x = numbered if coordinates is None else list(name_list(coordinates, "coordinates"))
         if len(x) != k:
             raise ModelError(f"{len(x)} coordinates are named, but M is {k} × {k}; name one per row")
         super().__init__(

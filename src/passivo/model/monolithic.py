@@ -178,7 +178,8 @@ def _named(key: str, part: Model):
 
 def _connection(entry: Sequence[str], ports: Mapping[str, Port]) -> tuple[str, str, str]:
     """(name, effort port, flow port) of a connection, checked; the order of the two ends is irrelevant."""
-    if not isinstance(entry, list | tuple) or len(entry) not in (2, 3) or not all(isinstance(e, str) for e in entry):
+    listed = isinstance(entry, list | tuple) and all(isinstance(end, str) for end in entry)
+    if not listed or len(entry) not in (2, 3):
         raise ModelError(f"a connection is a pair of ports such as ('spring.end', 'mass.force'), not {entry!r}")
     a, b, *rest = entry
     for end in (a, b):

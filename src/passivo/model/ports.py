@@ -60,7 +60,7 @@ def formulas(matrix: Any, what: str, columns: bool = False) -> tuple[tuple[str, 
             raise ModelError(f"{what} must be a list of rows, as in [[0, 1], [-1, 0]], not {matrix!r}")
         matrix = [[entry] for entry in matrix]
     if not all(isinstance(row, list | tuple | np.ndarray) for row in matrix):
-        raise ModelError(f"{what} mixes rows and single entries: {matrix!r}; give a list of rows of equal length")
+        raise ModelError(f"{what} mixes rows and single entries: {matrix!r}; give rows of equal length")
     rows = tuple(tuple(to_text(entry) for entry in row) for row in matrix)
     if not rows[0]:
         raise ModelError(f"the rows of {what} are empty; give one entry per column")

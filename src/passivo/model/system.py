@@ -149,7 +149,7 @@ class System(Model):
             raise ModelError(f"{what} must be one scalar formula, not {value!r}")
         text = to_text(value)
         if is_condition(text) and what != "the domain":
-            raise ModelError(f"{what} must be a number, not the condition {text!r}; a condition may stand in domain=")
+            raise ModelError(f"{what} must be a number, not the condition {text!r}; put it into domain=")
         for name in sorted(names(text) - scope):
             if name in self._scope:
                 raise ModelError(f"{what} must not depend on the signal {name!r}: a signal carries no power")
@@ -165,7 +165,8 @@ class System(Model):
         if size == 0:
             if np.size(matrix) == 0:
                 return ()
-            raise ModelError(f"a {what} is given, but there are no {'ports' if what == 'feedthrough' else 'states'}")
+            missing = "ports" if what == "feedthrough" else "states"
+            raise ModelError(f"a {what} is given, but there are no {missing}; leave it out or add {missing}=")
         rows = formulas(matrix, f"the {what}")
         if len(rows) != size or len(rows[0]) != size:
             raise ModelError(f"the {what} is {len(rows)} × {len(rows[0])}, expected {size} × {size}")
@@ -214,8 +215,9 @@ class System(Model):
     def check(self, params: Mapping[str, float]) -> None:
         """J skew, R symmetric and >= 0, D's symmetric part >= 0, H finite: proved where possible, else at sampled states."""
         samples = self._samples(params)
-        for matrix, what in [(self.structure, "structure"), *((p.matrix, f"port {k!r}") for k, p in self.ports.items())]:
-            check_finite(matrix, what, samples)
+        check_finite(self.structure, "structure", samples)
+        for name, port in self.ports.items():
+            check_finite(port.matrix, f"port {name!r}", samples)
         check_symmetry(self.structure, -1, "structure", samples, self.states)
         check_symmetry(self.loss, +1, "loss", samples, self.states)
         check_nonnegative(self.loss, "loss", samples, params)
@@ -326,7 +328,7 @@ def check_finite(matrix: Formulas, what: str, samples: Mapping[str, Any]) -> Non
     for row in matrix:
         for text in row:
             if text != "0" and not np.any(np.isfinite(evaluate(text, samples))):
-                raise ModelError(f"the entry {text!r} of the {what} is not finite at any of {SAMPLES} sampled states")
+                raise ModelError(f"the entry {text!r} of the {what} is not finite at any sampled state")
 
 
 def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str, Any], states: Sequence[str]) -> None:
