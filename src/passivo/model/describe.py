@@ -1,21 +1,31 @@
-"""From a description back to a model."""
+"""From plain data back to a model: the inverse of `Model.describe`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from passivo.errors import ModelError
+from passivo.errors import ModelError, nearest
 from passivo.model.monolithic import Monolithic
 from passivo.model.system import Model, System
 
+KINDS = ("System", "Monolithic")
+
 
 def model_from(description: Mapping[str, Any]) -> Model:
-    """The model that `describe()` described."""
-    match description["kind"]:
-        case "System":
+    """The model that `describe()` described, of the kind "System" or "Monolithic".
+
+    `Mechanical` and `Linear` describe themselves as their Legendre form and come back as a `System`.
+    """
+    kind = description.get("kind") if isinstance(description, Mapping) else None
+    try:
+        if kind == "System":
             return System.from_description(description)
-        case "Monolithic":
+        if kind == "Monolithic":
             parts = {key: model_from(part) for key, part in description["parts"].items()}
             return Monolithic(parts, description["connections"], name=description["name"])
-    raise ModelError(f"a model of kind {description['kind']!r} is not known")
+    except KeyError as error:
+        raise ModelError(f"the description of a {kind} lacks {error}; give what describe() returns") from None
+    except TypeError as error:
+        raise ModelError(f"the description of a {kind} cannot be read: {error}") from None
+    raise ModelError(f"a description has a 'kind', not {kind!r}; {nearest(str(kind), KINDS)}")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -19,6 +20,7 @@ from passivo.errors import ExpressionError, nearest
 
 MAX_LENGTH = 100_000
 MAX_EXPONENT = 1000
+MAX_DIGITS = 5000
 
 _NUMPY: dict[str, Callable] = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
@@ -28,6 +30,7 @@ _NUMPY: dict[str, Callable] = {
 }  # fmt: skip
 FUNCTIONS = tuple(_NUMPY)
 _ALIASES = {"abs": "Abs", "max": "Max", "min": "Min", "arctan": "atan", "arcsin": "asin", "arccos": "acos", "ln": "log"}
+_ARGUMENTS = {"atan2": (2, 2), "Max": (1, 100), "Min": (1, 100)}
 _CONSTANTS = {"pi": math.pi, "E": math.e}
 RESERVED = frozenset(FUNCTIONS) | frozenset(_ALIASES) | frozenset(_CONSTANTS) | {"time", "total"}
 
@@ -45,15 +48,23 @@ def _fold(function, values):
 
 
 class Arithmetic:
-    """What numbers and functions mean while a formula is walked."""
+    """What numbers, functions and powers mean while a formula is walked."""
 
-    def __init__(self, number: Callable, functions: Mapping[str, Callable], constants: Mapping[str, Any]):
+    def __init__(
+        self,
+        number: Callable,
+        functions: Mapping[str, Callable],
+        constants: Mapping[str, Any],
+        power: Callable = operator.pow,
+    ):
         self.number = number
         self.functions = functions
         self.constants = constants
+        self.power = power
 
 
-FLOAT = Arithmetic(float, _NUMPY, _CONSTANTS)
+# np.float64, not float: 1/0, 10**999 and (-1)**0.5 must be inf and nan, not an exception or a complex number
+FLOAT = Arithmetic(np.float64, _NUMPY, _CONSTANTS)
 EXTENDED = Arithmetic(np.longdouble, _NUMPY, {"pi": 4 * np.arctan(np.longdouble(1)), "E": np.exp(np.longdouble(1))})
 
 
@@ -65,7 +76,21 @@ def symbolic() -> Arithmetic:
     from passivo.model.special import cbrt
 
     functions = {name: getattr(sp, name) for name in FUNCTIONS} | {"cbrt": cbrt}
-    return Arithmetic(lambda v: sp.Integer(v) if isinstance(v, int) else sp.Float(v, 17), functions, {"pi": sp.pi, "E": sp.E})
+    number = lambda v: sp.Integer(v) if isinstance(v, int) else sp.Float(v, 17)  # noqa: E731
+    return Arithmetic(number, functions, {"pi": sp.pi, "E": sp.E}, _symbolic_power)
+
+
+def _symbolic_power(base: Any, exponent: Any) -> Any:
+    """base ** exponent, refused where SymPy would write out thousands of digits, as in 10**Abs(10**9)."""
+    factor = base.as_coeff_Mul()[0]
+    if exponent.is_Number:
+        bits = max(factor.p.bit_length(), factor.q.bit_length()) if factor.is_Rational else 0
+        if not abs(exponent) <= MAX_EXPONENT or abs(exponent) * bits * math.log10(2) > MAX_DIGITS:
+            raise ExpressionError(
+                f"the power {str(base)[:60]} ** {str(exponent)[:60]} is out of range: "
+                f"exponents go up to {MAX_EXPONENT}, whole numbers up to {MAX_DIGITS} digits"
+            )
+    return base**exponent
 
 
 @lru_cache(maxsize=4096)
@@ -75,6 +100,8 @@ def _tree(text: str) -> ast.expr:
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         _check(tree, text)
+    except ExpressionError:
+        raise
     except SyntaxError as error:
         raise ExpressionError(f"{text!r} is not a formula: {error.msg}; write it as in k*q**2/2") from None
     except (RecursionError, MemoryError, ValueError, OverflowError):
@@ -88,6 +115,8 @@ def _check(node: ast.AST, text: str) -> None:
             raise ExpressionError(f"{ast.unparse(node)} in {text!r} is not a real number")
         case ast.Constant(value=int() | float()) if math.isfinite(float(node.value)):
             pass
+        case ast.Constant(value=int() | float()):
+            raise ExpressionError(f"a number in {text!r} is out of range; the largest is 1.8e308")
         case ast.Name():
             pass
         case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
@@ -95,8 +124,8 @@ def _check(node: ast.AST, text: str) -> None:
         case ast.BinOp(op=ast.Pow(), left=left, right=right):
             _check(left, text)
             _check(right, text)
-            size = _constant_size(right)
-            if size is not None and size > MAX_EXPONENT:
+            size = _constant(right)
+            if size is not None and not abs(size) <= MAX_EXPONENT:
                 raise ExpressionError(f"the exponent {ast.unparse(right)} in {text!r} is beyond {MAX_EXPONENT}")
         case ast.BinOp(op=ast.Add() | ast.Sub() | ast.Mult() | ast.Div(), left=left, right=right):
             _check(left, text)
@@ -104,6 +133,11 @@ def _check(node: ast.AST, text: str) -> None:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
             if _ALIASES.get(name, name) not in FUNCTIONS:
                 raise ExpressionError(f"{name}() in {text!r} is not a known function; {nearest(name, FUNCTIONS)}")
+            # NumPy would take a second argument of sin as the place to write the result to
+            least, most = _ARGUMENTS.get(_ALIASES.get(name, name), (1, 1))
+            if not least <= len(args) <= most:
+                plural = "s" if least > 1 else ""
+                raise ExpressionError(f"{name}() in {text!r} takes {least} argument{plural}, not {len(args)}")
             for argument in args:
                 _check(argument, text)
         case ast.Compare(left=left, ops=ops, comparators=right) if all(type(op) in _COMPARE for op in ops):
@@ -122,19 +156,19 @@ def _check(node: ast.AST, text: str) -> None:
             )
 
 
-def _constant_size(node: ast.AST) -> float | None:
-    """|value| of an exponent made of numbers alone, infinite if it cannot be told cheaply; None if names occur in it."""
-    if any(isinstance(part, ast.Name | ast.Call) for part in ast.walk(node)):
-        return None
+def _constant(node: ast.AST) -> Any:
+    """The value of an exponent made of numbers alone, NaN or infinite if out of range; else None."""
     match node:
         case ast.Constant(value=value):
-            return abs(float(value))  # pyright: ignore[reportArgumentType]
-        case ast.UnaryOp(operand=operand):
-            return _constant_size(operand)
-        case ast.BinOp(op=ast.Div(), left=left, right=right):
-            top, bottom = _constant_size(left), _constant_size(right)
-            return top / bottom if top is not None and bottom else math.inf
-    return math.inf
+            return np.float64(value)  # pyright: ignore[reportArgumentType]
+        case ast.UnaryOp(op=op, operand=operand):
+            value = _constant(operand)
+            return -value if value is not None and isinstance(op, ast.USub) else value
+        case ast.BinOp(op=op, left=left, right=right) if type(op) in _BINARY:
+            a, b = _constant(left), _constant(right)
+            with np.errstate(all="ignore"):
+                return None if a is None or b is None else _BINARY[type(op)](a, b)
+    return None
 
 
 def evaluate(text: str, values: Mapping[str, Any], arithmetic: Arithmetic = FLOAT) -> Any:
@@ -156,6 +190,8 @@ def evaluate(text: str, values: Mapping[str, Any], arithmetic: Arithmetic = FLOA
                 return walk(operand)
             case ast.BinOp(op=ast.BitAnd(), left=left, right=right):
                 return walk(left) & walk(right)
+            case ast.BinOp(op=ast.Pow(), left=left, right=right):
+                return arithmetic.power(walk(left), walk(right))
             case ast.BinOp(op=op, left=left, right=right):
                 return _BINARY[type(op)](walk(left), walk(right))
             case ast.Call(func=ast.Name(id=name), args=args):
@@ -190,6 +226,12 @@ def is_condition(text: str) -> bool:
     return any(isinstance(node, ast.Compare) for node in ast.walk(_tree(text)))
 
 
+def is_sum(text: str) -> bool:
+    """Whether a formula is a sum or difference, which needs brackets when negated."""
+    tree = _tree(text)
+    return isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Add | ast.Sub)
+
+
 def to_text(value: Any) -> str:
     """The checked text of a formula given as text, number or SymPy expression."""
     if isinstance(value, str):
@@ -197,8 +239,8 @@ def to_text(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         raise ExpressionError(f"{value!r} is not a formula; give a number, a SymPy expression or text")
     if isinstance(value, int | float | np.integer | np.floating):
-        if not math.isfinite(value):
-            raise ExpressionError(f"{value} is not a finite number")
+        if not abs(value) <= sys.float_info.max:
+            raise ExpressionError(f"{value} is not a finite number; the largest is 1.8e308")
         return repr(int(value)) if float(value).is_integer() and abs(value) < 2**53 else repr(float(value))
     if hasattr(value, "free_symbols"):
         return ast.unparse(_tree(_sympy_text(value)))
@@ -208,7 +250,7 @@ def to_text(value: Any) -> str:
 
 
 def _sympy_text(expression: Any) -> str:
-    from sympy import I
+    from sympy import I, nan, oo, zoo
     from sympy.printing.str import StrPrinter
 
     class Printer(StrPrinter):
@@ -217,4 +259,6 @@ def _sympy_text(expression: Any) -> str:
 
     if hasattr(expression, "has") and expression.has(I):
         raise ExpressionError(f"{expression} is complex; energies and matrices must be real")
+    if hasattr(expression, "has") and expression.has(nan, oo, -oo, zoo):
+        raise ExpressionError(f"{expression} is not finite; check for a division by 0")
     return Printer().doprint(expression)

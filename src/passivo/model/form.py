@@ -53,6 +53,8 @@ class Form:
         """x' as formulas in states, gradient symbols and inputs."""
         import sympy as sp
 
+        if not self.states:
+            return []
         g = sp.Matrix(self.gradient)
         value = (self.structure - self.loss) * g
         if self.inputs:

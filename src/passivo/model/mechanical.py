@@ -10,7 +10,9 @@ import numpy as np
 from passivo.errors import ModelError
 from passivo.model.expression import evaluate, names, symbolic, to_text
 from passivo.model.ports import Port, formulas
-from passivo.model.system import Formulas, System, check_symmetry
+from passivo.model.system import Formulas, System, check_symmetry, name_list
+
+NO_INERTIA = "the mass matrix is not positive definite; every motion needs a positive inertia"
 
 
 class Mechanical(System):
@@ -40,15 +42,21 @@ class Mechanical(System):
         domain: Any = None,
         name: str = "mechanical",
     ):
-        q = (q,) if isinstance(q, str) or hasattr(q, "free_symbols") else q
-        coordinates = [str(c) for c in q]
+        coordinates = list(name_list(q, "the coordinates"))
         k = len(coordinates)
-        p = [str(c) for c in momenta] if momenta is not None else [_momentum(c) for c in coordinates]
+        p = [_momentum(c) for c in coordinates] if momenta is None else list(name_list(momenta, "momenta"))
         if len(p) != k or k == 0:
             raise ModelError(f"{k} coordinates need {k} momenta (and at least one of each), got {len(p)}")
         self.mass = _square(mass, k, "mass matrix")
         self.potential = to_text(potential)
         self.friction = _square(loss, k, "loss") if loss is not None else tuple(("0",) * k for _ in range(k))
+        for what, matrix in (("mass matrix", self.mass), ("potential", ((self.potential,),))):
+            used = set().union(*(names(text) for row in matrix for text in row))
+            if moving := sorted(used.intersection(p)):
+                raise ModelError(
+                    f"the {what} depends on the momentum {moving[0]!r}; only positions may stand in it, "
+                    "otherwise use pv.System"
+                )
         # a formula that names something unknown is reported by System below, once it stands in the energy or the loss
         zero = ["0"] * k
         super().__init__(
@@ -73,7 +81,7 @@ class Mechanical(System):
             for j, text in enumerate(row):
                 dense[:, i, j] = evaluate(text, samples)
         if not np.isfinite(dense).all() or np.linalg.eigvalsh((dense + dense.transpose(0, 2, 1)) / 2).min() <= 0:
-            raise ModelError("the mass matrix is not positive definite; every motion needs a positive inertia")
+            raise ModelError(NO_INERTIA)
         super().check(params)
 
 
@@ -96,7 +104,10 @@ class Linear(Mechanical):
         if not np.allclose(stiffness, stiffness.T, rtol=1e-12, atol=0):
             raise ModelError("the stiffness K is not symmetric; only a symmetric K has an energy")
         k = len(mass)
-        x = list(coordinates) if coordinates is not None else [f"x{i + 1}" for i in range(k)]
+        numbered = [f"x{i + 1}" for i in range(k)]
+        x = numbered if coordinates is None else list(name_list(coordinates, "coordinates"))
+        if len(x) != k:
+            raise ModelError(f"{len(x)} coordinates are named, but M is {k} × {k}; name one per row")
         super().__init__(
             x,
             mass,
@@ -142,7 +153,10 @@ def _energy(mass: Formulas, potential: str, p: list[str]) -> str:
         kinetic = " + ".join(f"{p[i]}**2/(2*({mass[i][i]}))" for i in range(k))
     elif not any(names(text) for row in mass for text in row):
         dense = np.array([[evaluate(text, {}) for text in row] for row in mass], dtype=float)
-        kinetic = _quadratic_text(np.linalg.inv(dense), p)
+        try:
+            kinetic = _quadratic_text(np.linalg.inv(dense), p)
+        except np.linalg.LinAlgError:
+            raise ModelError(NO_INERTIA) from None
     else:
         import sympy as sp
 

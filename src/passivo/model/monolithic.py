@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from passivo.errors import ModelError, nearest
+from passivo.model.expression import RESERVED
 from passivo.model.form import Form, Row
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name
@@ -32,6 +33,10 @@ class Monolithic(Model):
         name: str = "monolithic",
     ):
         self.name = checked_name(name, "the name")
+        if not isinstance(parts, Mapping):
+            raise ModelError(f"parts must map names to systems, as in {{'spring': ...}}, not {parts!r}")
+        if not isinstance(connections, list | tuple):
+            raise ModelError(f"connections must be a list of pairs of ports, not {connections!r}")
         self.parts = {checked_name(key, "the part's name"): part for key, part in parts.items()}
         if not self.parts:
             raise ModelError("a Monolithic needs at least one part")
@@ -46,6 +51,8 @@ class Monolithic(Model):
                 raise ModelError(f"port {end!r} is connected twice; give the part a second port for the second connection")
         titles = [*self.parts, *(title for title, *_ in self.connections)]
         for title in titles:
+            if title in RESERVED:
+                raise ModelError(f"the connection's name {title!r} is reserved; choose another")
             if titles.count(title) > 1:
                 raise ModelError(f"the name {title!r} stands for two rows of the ledger; rename one")
         join = lambda get: {f"{k}.{n}": v for k, part in self.parts.items() for n, v in get(part).items()}  # noqa: E731
@@ -96,10 +103,11 @@ class Monolithic(Model):
         K, E = self._coupling(start, widths, total), sp.zeros(total, len(free))
         for column, row in enumerate(free):
             E[row, column] = 1
-        solve = (sp.eye(total) - K * D).inv() if D.is_zero_matrix is not True else sp.eye(total)
+        solve = self._solved(sp.eye(total) - K * D) if D.is_zero_matrix is not True else sp.eye(total)
         by_gradient, by_input = solve * K * G.T, solve * E
-        u = by_gradient * sp.Matrix(g) + (by_input * sp.Matrix(outside) if outside else sp.zeros(total, 1))
-        y = G.T * sp.Matrix(g) + D * u
+        gradient = sp.Matrix(len(g), 1, g)  # with its shape: there may be no states
+        u = by_gradient * gradient + by_input * sp.Matrix(len(outside), 1, outside)
+        y = G.T * gradient + D * u
 
         C = J - R + G * by_gradient
         structure, loss = (C - C.T) / 2, -(C + C.T) / 2
@@ -137,6 +145,18 @@ class Monolithic(Model):
             domain=sp.And(*conditions) if conditions else None,
         )
 
+    def _solved(self, matrix: Any) -> Any:
+        """The inverse of I − K D, by which connected feedthroughs are eliminated."""
+        from sympy.matrices.exceptions import NonInvertibleMatrixError
+
+        try:
+            return matrix.inv()
+        except NonInvertibleMatrixError:
+            raise ModelError(
+                f"the connected feedthroughs of {self.name!r} form a loop whose signals are not determined; "
+                "put a part with a state, such as a mass or a spring, into the loop"
+            ) from None
+
     def _coupling(self, start: Mapping[str, int], widths: Mapping[str, int], total: int) -> Any:
         """K of u = K y: the flow passes, the effort changes sign."""
         import sympy as sp
@@ -158,7 +178,8 @@ def _named(key: str, part: Model):
 
 def _connection(entry: Sequence[str], ports: Mapping[str, Port]) -> tuple[str, str, str]:
     """(name, effort port, flow port) of a connection, checked; the order of the two ends is irrelevant."""
-    if isinstance(entry, str) or len(entry) not in (2, 3):
+    listed = isinstance(entry, list | tuple) and all(isinstance(end, str) for end in entry)
+    if not listed or len(entry) not in (2, 3):
         raise ModelError(f"a connection is a pair of ports such as ('spring.end', 'mass.force'), not {entry!r}")
     a, b, *rest = entry
     for end in (a, b):

@@ -41,8 +41,10 @@ def flow(matrix: Any = None, *, width: int = 1) -> Port:
 
 
 def _port(kind: Literal["effort", "flow"], matrix: Any, width: int) -> Port:
+    if isinstance(width, bool) or not isinstance(width, int) or width < 1:
+        raise ModelError(f"the width of a port must be a whole number >= 1, not {width!r}")
     if matrix is None:
-        return Port(kind, int(width), ())
+        return Port(kind, width, ())
     rows = formulas(matrix, f"the matrix of an {kind} port", columns=True)
     return Port(kind, len(rows[0]), rows)
 
@@ -57,7 +59,11 @@ def formulas(matrix: Any, what: str, columns: bool = False) -> tuple[tuple[str, 
         if not columns:
             raise ModelError(f"{what} must be a list of rows, as in [[0, 1], [-1, 0]], not {matrix!r}")
         matrix = [[entry] for entry in matrix]
+    if not all(isinstance(row, list | tuple | np.ndarray) for row in matrix):
+        raise ModelError(f"{what} mixes rows and single entries: {matrix!r}; give rows of equal length")
     rows = tuple(tuple(to_text(entry) for entry in row) for row in matrix)
-    if len({len(row) for row in rows}) != 1 or not rows[0]:
+    if not rows[0]:
+        raise ModelError(f"the rows of {what} are empty; give one entry per column")
+    if len({len(row) for row in rows}) != 1:
         raise ModelError(f"the rows of {what} have different lengths: {[len(row) for row in rows]}")
     return rows

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import keyword
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from passivo.errors import ModelError, nearest
-from passivo.model.expression import FLOAT, RESERVED, evaluate, is_condition, names, symbolic, to_text
+from passivo.model.expression import FLOAT, RESERVED, evaluate, is_condition, is_sum, names, symbolic, to_text
 from passivo.model.form import Form, Row
 from passivo.model.ports import Port, formulas
 
@@ -100,11 +100,14 @@ class System(Model):
         name: str = "system",
     ):
         self.name = checked_name(name, "the system's name")
-        self.states = tuple(str(state) for state in states)
-        self.signals = tuple(str(signal) for signal in signals)
-        self.positions = tuple(str(state) for state in positions)
+        self.states = name_list(states, "states")
+        self.signals = name_list(signals, "signals")
+        self.positions = name_list(positions, "positions")
+        for what, given in (("params", params), ("ports", ports), ("minimum", minimum)):
+            if given is not None and not isinstance(given, Mapping):
+                raise ModelError(f"{what} must map names to values, as in {{'name': ...}}, not {given!r}")
         self.params = {str(k): number(v, f"parameter {str(k)!r}") for k, v in (params or {}).items()}
-        self.ports = dict(ports or {})
+        self.ports = {str(k): port for k, port in (ports or {}).items()}
         check_names(states=self.states, parameters=self.params, ports=self.ports, signals=self.signals)
         for state in self.positions:
             if state not in self.states:
@@ -145,6 +148,8 @@ class System(Model):
         if isinstance(value, list | tuple) or (hasattr(value, "shape") and getattr(value, "shape", ()) != ()):
             raise ModelError(f"{what} must be one scalar formula, not {value!r}")
         text = to_text(value)
+        if is_condition(text) and what != "the domain":
+            raise ModelError(f"{what} must be a number, not the condition {text!r}; put it into domain=")
         for name in sorted(names(text) - scope):
             if name in self._scope:
                 raise ModelError(f"{what} must not depend on the signal {name!r}: a signal carries no power")
@@ -155,8 +160,13 @@ class System(Model):
         return text
 
     def _matrix(self, matrix: Any, size: int, what: str) -> Formulas:
-        if matrix is None or size == 0:
+        if matrix is None:
             return tuple(("0",) * size for _ in range(size))
+        if size == 0:
+            if np.size(matrix) == 0:
+                return ()
+            missing = "ports" if what == "feedthrough" else "states"
+            raise ModelError(f"a {what} is given, but there are no {missing}; leave it out or add {missing}=")
         rows = formulas(matrix, f"the {what}")
         if len(rows) != size or len(rows[0]) != size:
             raise ModelError(f"the {what} is {len(rows)} × {len(rows[0])}, expected {size} × {size}")
@@ -205,6 +215,9 @@ class System(Model):
     def check(self, params: Mapping[str, float]) -> None:
         """J skew, R symmetric and >= 0, D's symmetric part >= 0, H finite: proved where possible, else at sampled states."""
         samples = self._samples(params)
+        check_finite(self.structure, "structure", samples)
+        for name, port in self.ports.items():
+            check_finite(port.matrix, f"port {name!r}", samples)
         check_symmetry(self.structure, -1, "structure", samples, self.states)
         check_symmetry(self.loss, +1, "loss", samples, self.states)
         check_nonnegative(self.loss, "loss", samples, params)
@@ -302,6 +315,22 @@ def check_names(**groups: Any) -> None:
             seen[name] = group
 
 
+def name_list(given: Any, what: str) -> tuple[str, ...]:
+    """Names from names or symbols; a single one may stand without brackets."""
+    if isinstance(given, str) or hasattr(given, "free_symbols"):
+        given = (given,)
+    if not isinstance(given, Iterable):
+        raise ModelError(f"{what} must be a list of names or symbols, not {given!r}")
+    return tuple(str(name) for name in given)
+
+
+def check_finite(matrix: Formulas, what: str, samples: Mapping[str, Any]) -> None:
+    for row in matrix:
+        for text in row:
+            if text != "0" and not np.any(np.isfinite(evaluate(text, samples))):
+                raise ModelError(f"the entry {text!r} of the {what} is not finite at any sampled state")
+
+
 def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str, Any], states: Sequence[str]) -> None:
     """M' = sign · M: by comparing formulas, by SymPy, or at the sampled states."""
     for i, row in enumerate(matrix):
@@ -313,17 +342,24 @@ def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str,
             gap = np.abs(a - sign * b)
             if np.any(gap > 1e-12 * (np.abs(a) + np.abs(b))) or not np.all(np.isfinite(gap)):
                 kind = "skew" if sign < 0 else "symmetric"
+                if i == j:
+                    raise ModelError(
+                        f"the {what} is not {kind}: entry ({i + 1}, {i + 1}) is {lower}, expected 0; "
+                        "a term that takes energy away belongs into loss="
+                    )
                 raise ModelError(
                     f"the {what} is not {kind}: entry ({j + 1}, {i + 1}) is {upper} and entry ({i + 1}, {j + 1}) is {lower}; "
                     f"expected the second to be {'minus ' if sign < 0 else ''}the first"
-                    + (" (move a symmetric part to loss=)" if sign < 0 and i == j else "")
                 )
 
 
 def _plainly(upper: str, lower: str, sign: int) -> bool:
     if sign > 0:
         return upper == lower
-    return upper == lower == "0" or upper == f"-{lower}" or lower == f"-{upper}"
+    if upper == lower == "0":
+        return True
+    # a minus sign in front negates a product, not a sum: -1 + q is not -(1 + q)
+    return (upper == f"-{lower}" and not is_sum(lower)) or (lower == f"-{upper}" and not is_sum(upper))
 
 
 def _proved(upper: str, lower: str, sign: int) -> bool:

@@ -1,0 +1,24 @@
+"""Ready-made systems, one function each: `pv.library.pendulum(b=0.1)`. Building one does not load SymPy."""
+
+from passivo.model.library.bodies import controlled_rigid_body, rigid_body, rigid_body_control
+from passivo.model.library.chains import toda_chain
+from passivo.model.library.circuits import dc_motor, lc_circuit, microphone
+from passivo.model.library.mechanics import damper, duffing, mass, oscillator, pendulum, spring
+from passivo.model.library.orbits import kepler
+
+__all__ = [
+    "controlled_rigid_body",
+    "damper",
+    "dc_motor",
+    "duffing",
+    "kepler",
+    "lc_circuit",
+    "mass",
+    "microphone",
+    "oscillator",
+    "pendulum",
+    "rigid_body",
+    "rigid_body_control",
+    "spring",
+    "toda_chain",
+]

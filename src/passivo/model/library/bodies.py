@@ -1,0 +1,128 @@
+"""Bodies that rotate about their centre of mass. `v^` is the matrix of the cross product: `v^ a = v × a`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from passivo.errors import ModelError
+from passivo.model.feedback import Feedback
+from passivo.model.library.limits import positive
+from passivo.model.ports import effort
+from passivo.model.system import System
+
+# I⁻¹ (Iω)^ I⁻¹: skew, and the same field as the −I⁻¹ ω^ that is often printed, which is not (spec 2.8)
+GYROSCOPIC = [
+    ["0", "-I3*w3/(I1*I2)", "I2*w2/(I1*I3)"],
+    ["I3*w3/(I1*I2)", "0", "-I1*w1/(I2*I3)"],
+    ["-I2*w2/(I1*I3)", "I1*w1/(I2*I3)", "0"],
+]
+# attitude: q' = K(ω) q, q = (q0, q1, q2, q3), scalar first; both are skew
+KINEMATICS = {
+    "true": [
+        ["0", "-w1/2", "-w2/2", "-w3/2"],
+        ["w1/2", "0", "w3/2", "-w2/2"],
+        ["w2/2", "-w3/2", "0", "w1/2"],
+        ["w3/2", "w2/2", "-w1/2", "0"],
+    ],
+    "printed": [
+        ["0", "0", "0", "0"],
+        ["0", "0", "-w3", "w2"],
+        ["0", "w3", "0", "-w1"],
+        ["0", "-w2", "w1", "0"],
+    ],
+}
+TORQUE = [["1/I1", "0", "0"], ["0", "1/I2", "0"], ["0", "0", "1/I3"]]
+
+
+def rigid_body(I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
+    """A free rigid body, Euler's equations `I ω' = (I ω) × ω + τ` (spec 2.8), `H = ω'I ω/2`.
+
+    I1, I2, I3  principal moments of inertia in kg m², > 0; default 1, 2, 3
+
+    States: w1, w2, w3, the angular velocity in body axes in rad/s; `J = I⁻¹ (I ω)^ I⁻¹`, `G = I⁻¹`.
+    Port "torque" (effort, 3 wide, body axes): takes τ in N m, gives ω in rad/s. |I ω| is kept where τ = 0.
+    """
+    positive(I1=I1, I2=I2, I3=I3)
+    return System(
+        states=["w1", "w2", "w3"],
+        energy="(I1*w1**2 + I2*w2**2 + I3*w3**2)/2",
+        structure=GYROSCOPIC,
+        ports={"torque": effort(TORQUE)},
+        params={"I1": I1, "I2": I2, "I3": I3},
+        minimum={"w1": 0.0, "w2": 0.0, "w3": 0.0},
+        name="rigid_body",
+    )
+
+
+def controlled_rigid_body(
+    kinematics: str = "true", I1: float = 1.0, I2: float = 2.0, I3: float = 3.0
+) -> System:
+    """A rigid body with its attitude as a quaternion (spec 2.8): `H = ω'I ω/2 + q'q/2`.
+
+        I ω' = (I ω) × ω + τ
+        q' = ½ [[0, −ω'], [ω, −ω^]] q     kinematics="true", the motion of a unit quaternion
+        q' = [[0, 0], [0, ω^]] q          kinematics="printed", as in the source of this test problem
+
+    I1, I2, I3  principal moments of inertia in kg m², > 0; default 1, 2, 3
+
+    States: w1, w2, w3, the angular velocity in body axes in rad/s; q0 ... q3, the quaternion, scalar first.
+    |q| is kept and must not be 0: start with {"q0": 1} for the attitude of the reference axes.
+    Ports (effort): "torque" (3 wide, body axes) takes τ in N m and gives ω in rad/s. "control" (7 wide) takes
+    τ and a rate of q, and gives ω and ∂H/∂q = q, so that one law may use both; see `rigid_body_control`.
+    """
+    if kinematics not in KINEMATICS:
+        raise ModelError(f"kinematics is {' or '.join(map(repr, KINEMATICS))}, not {kinematics!r}")
+    positive(I1=I1, I2=I2, I3=I3)
+    attitude = KINEMATICS[kinematics]
+    none = ["0"] * 4
+    identity = [["1" if i == j else "0" for j in range(4)] for i in range(4)]
+    return System(
+        states=["w1", "w2", "w3", "q0", "q1", "q2", "q3"],
+        energy="(I1*w1**2 + I2*w2**2 + I3*w3**2)/2 + (q0**2 + q1**2 + q2**2 + q3**2)/2",
+        structure=[row + none for row in GYROSCOPIC] + [["0"] * 3 + row for row in attitude],
+        ports={
+            "torque": effort(TORQUE + [["0"] * 3] * 4),
+            "control": effort([row + none for row in TORQUE] + [["0"] * 3 + row for row in identity]),
+        },
+        params={"I1": I1, "I2": I2, "I3": I3},
+        domain="q0**2 + q1**2 + q2**2 + q3**2 > 0",
+        positions=["q0", "q1", "q2", "q3"],
+        name="controlled_rigid_body",
+    )
+
+
+def rigid_body_control(
+    Kd: Sequence[float] = (3.0, 4.0, 5.0),
+    Kp: Any = ((3.0, 0.0, 0.0, 1.0), (0.0, 5.0, 0.0, 1.0), (0.0, 0.0, 6.0, 1.0)),
+    inertia: Sequence[float] = (1.0, 2.0, 3.0),
+) -> Feedback:
+    """The law `τ = −Kd ∂H/∂ω − Kp ∂H/∂q` for the port "control" of `controlled_rigid_body`; no rate of q.
+
+    Kd       diagonal of the 3 × 3 gain in 1/s; default (3, 4, 5)
+    Kp       3 × 4 gain; default [diag(3, 5, 6), 1]
+    inertia  (I1, I2, I3) of the body, since `∂H/∂ω = I ω` and the port gives ω; default (1, 2, 3)
+
+    The Kp term is not passive: with it the energy may rise, and the port's work shows by how much (spec 2.8).
+    """
+    given = {"Kd": (Kd, (3,)), "Kp": (Kp, (3, 4)), "inertia": (inertia, (3,))}
+    d, p, moments = (_gain(value, shape, name) for name, (value, shape) in given.items())
+    torque = [
+        " ".join([f"-({d[i] * moments[i]!r})*y{i}", *(f"- ({p[i][j]!r})*y{3 + j}" for j in range(4))])
+        for i in range(3)
+    ]
+    return Feedback([*torque, "0", "0", "0", "0"])
+
+
+def _gain(value: Any, shape: tuple[int, ...], name: str) -> Any:
+    try:
+        dense = np.asarray(value, dtype=float)
+    except (TypeError, ValueError):
+        raise ModelError(f"{name} must hold numbers in the shape {shape}, not {value!r}") from None
+    if dense.shape != shape or not np.isfinite(dense).all():
+        raise ModelError(
+            f"{name} must hold finite numbers in the shape {shape}, got shape {dense.shape}: {value!r}"
+        )
+    return dense.tolist()

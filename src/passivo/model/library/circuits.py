@@ -1,0 +1,85 @@
+"""Electrical and electromechanical systems."""
+
+from __future__ import annotations
+
+from passivo.model.library.limits import positive
+from passivo.model.ports import effort
+from passivo.model.system import System
+
+
+def lc_circuit(L: float = 1e-3, C: float = 1e-6, R: float = 0.0) -> System:
+    """Coil, capacitor and resistor in series: `Q' = φ/L`, `φ' = −Q/C − R φ/L + v`, `H = Q²/(2 C) + φ²/(2 L)`.
+
+    L  inductance in H, > 0; default 1e-3
+    C  capacitance in F, > 0; default 1e-6
+    R  resistance in ohm, >= 0; default 0
+
+    States: charge Q in C, flux phi in Wb. Port "voltage" (effort): takes v in V, gives the current φ/L in A.
+    """
+    positive(L=L, C=C)
+    return System(
+        states=["Q", "phi"],
+        energy="Q**2/(2*C) + phi**2/(2*L)",
+        structure=[[0, 1], [-1, 0]],
+        loss=[[0, 0], [0, "R"]],
+        ports={"voltage": effort([0, 1])},
+        params={"L": L, "C": C, "R": R},
+        minimum={"Q": 0.0, "phi": 0.0},
+        positions=["Q"],
+        name="lc_circuit",
+    )
+
+
+def dc_motor(L: float = 1e-3, R: float = 1.0, I: float = 1e-4, b: float = 1e-4, K: float = 0.05) -> System:  # noqa: E741
+    """A direct-current motor: `φ' = −R i − K ω + v`, `p' = K i − b ω + τ`, with `i = φ/L`, `ω = p/I`.
+
+    L  inductance in H, > 0; default 1e-3
+    R  resistance in ohm, >= 0; default 1
+    I  inertia of the rotor in kg m², > 0; default 1e-4
+    b  friction of the bearings in N m s, >= 0; default 1e-4
+    K  motor constant in N m/A, the same number in V s; default 0.05
+
+    States: flux phi in Wb, angular momentum p in kg m²/s; `H = φ²/(2 L) + p²/(2 I)`. K stands in J:
+    it converts energy and loses none. Ports (effort): "voltage" takes v in V and gives the current in A;
+    "torque" takes τ in N m and gives the angular velocity in rad/s.
+    """
+    positive(L=L, I=I)
+    return System(
+        states=["phi", "p"],
+        energy="phi**2/(2*L) + p**2/(2*I)",
+        structure=[[0, "-K"], ["K", 0]],
+        loss=[["R", 0], [0, "b"]],
+        ports={"voltage": effort([1, 0]), "torque": effort([0, 1])},
+        params={"L": L, "R": R, "I": I, "b": b, "K": K},
+        minimum={"phi": 0.0, "p": 0.0},
+        name="dc_motor",
+    )
+
+
+def microphone(m: float = 4.0, c: float = 0.1, R: float = 100.0, qbar: float = 3.0) -> System:
+    """A capacitor microphone (spec 2.8): `H = p²/(2 m) + (q − q̄)²/2 + q Q²/2`, in the units of its source.
+
+        q' = p/m,   p' = −(q − q̄) − Q²/2 − c p/m + u,   Q' = −q Q/R + u/R
+
+    m     mass of the moving plate, > 0; default 4
+    c     damping of its spring, >= 0; default 0.1
+    R     resistance, > 0; default 100
+    qbar  distance of the plates where the spring rests, > 0; default 3
+
+    States: distance q of the plates, momentum p, charge Q; q must stay positive (H is
+    unbounded below for q < 0).
+    Port "voltage" (effort): the one input u drives plate and circuit, as in the source; output p/m + q Q/R.
+    """
+    positive(m=m, R=R, qbar=qbar)
+    return System(
+        states=["q", "p", "Q"],
+        energy="p**2/(2*m) + (q - qbar)**2/2 + q*Q**2/2",
+        structure=[[0, 1, 0], [-1, 0, 0], [0, 0, 0]],
+        loss=[[0, 0, 0], [0, "c", 0], [0, 0, "1/R"]],
+        ports={"voltage": effort([0, 1, "1/R"])},
+        params={"m": m, "c": c, "R": R, "qbar": qbar},
+        minimum={"q": qbar, "p": 0.0, "Q": 0.0},
+        domain="q > 0",
+        positions=["q"],
+        name="microphone",
+    )

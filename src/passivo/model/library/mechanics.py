@@ -1,0 +1,144 @@
+"""One degree of freedom: mass, spring, damper, and the oscillators made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from passivo.errors import ModelError
+from passivo.model.library.limits import not_negative, positive
+from passivo.model.mechanical import Mechanical
+from passivo.model.ports import effort, flow
+from passivo.model.system import System, name_list, number
+
+
+def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
+    """A mass without a position: `p' = Σ f`, `H = p²/(2 m)`.
+
+    m      mass in kg, > 0; default 1
+    ports  one effort port per name: takes a force in N, gives the velocity p/m in m/s; default "force"
+
+    State: momentum p in kg m/s. Give several port names to join several springs or dampers to the same mass.
+    """
+    positive(m=m)
+    names = name_list(ports, "ports")
+    if len(set(names)) < len(names):
+        raise ModelError(f"the ports of a mass must have different names, not {names}")
+    return System(
+        states=["p"],
+        energy="p**2/(2*m)",
+        ports={name: effort([1]) for name in names},
+        params={"m": m},
+        minimum={"p": 0.0},
+        name="mass",
+    )
+
+
+def spring(k: float = 1.0) -> System:
+    """A linear spring: `q' = v`, `H = k q²/2`.
+
+    k  stiffness in N/m, >= 0; default 1
+
+    State: extension q in m. Port "end" (flow): takes the velocity v in m/s, gives the force k q in N.
+    """
+    not_negative(k=k)
+    return System(
+        states=["q"],
+        energy="k*q**2/2",
+        ports={"end": flow([1])},
+        params={"k": k},
+        minimum={"q": 0.0},
+        positions=["q"],
+        name="spring",
+    )
+
+
+def damper(b: float = 1.0) -> System:
+    """A linear damper, without a state: `f = b v`, loss `b v²`.
+
+    b  damping in N s/m, >= 0; default 1
+
+    Port "end" (flow): takes the velocity v in m/s, gives the force b v in N.
+    """
+    return System(
+        states=[],
+        energy=0,
+        ports={"end": flow()},
+        feedthrough=[["b"]],
+        params={"b": b},
+        name="damper",
+    )
+
+
+def oscillator(k: float = 5000.0, m: float = 0.2, b: float = 0.0) -> Mechanical:
+    """Mass, spring and damper: `q' = p/m`, `p' = −k q − b p/m + f`, `H = p²/(2 m) + k q²/2`.
+
+    k  stiffness in N/m, >= 0; default 5000
+    m  mass in kg, > 0; default 0.2
+    b  damping in N s/m, >= 0; default 0
+
+    States: position q in m, momentum p in kg m/s.
+    Port "force" (effort): takes f in N, gives the velocity in m/s.
+    """
+    not_negative(k=k)
+    return Mechanical(
+        ["q"],
+        mass="m",
+        potential="k*q**2/2",
+        loss="b",
+        ports={"force": effort([1])},
+        params={"k": k, "m": m, "b": b},
+        minimum={"q": 0.0, "p": 0.0},
+        name="oscillator",
+    )
+
+
+def pendulum(m: float = 1.0, l: float = 1.0, g: float = 1.0, b: float = 0.0) -> Mechanical:  # noqa: E741
+    """A planar pendulum: `q' = p/(m l²)`, `p' = −m g l sin q − b p/(m l²) + τ`.
+
+    H = p²/(2 m l²) + m g l (1 − cos q)
+
+    m  mass in kg, > 0; default 1
+    l  length in m, > 0; default 1
+    g  gravity in m/s², >= 0; default 1, so that H = p²/2 + 1 − cos q as in the literature
+    b  damping in N m s, >= 0; default 0
+
+    States: angle q in rad, 0 hanging down, and angular momentum p in kg m²/s.
+    Port "torque" (effort): takes τ in N m, gives the angular velocity in rad/s.
+    """
+    positive(l=l)
+    not_negative(g=g)
+    return Mechanical(
+        ["q"],
+        mass="m*l**2",
+        potential="m*g*l*(1 - cos(q))",
+        loss="b",
+        ports={"torque": effort([1])},
+        params={"m": m, "l": l, "g": g, "b": b},
+        minimum={"q": 0.0, "p": 0.0},
+        name="pendulum",
+    )
+
+
+def duffing(alpha: float = 1.0, beta: float = 1.0, m: float = 1.0, b: float = 0.0) -> Mechanical:
+    """A Duffing oscillator: `q' = p/m`, `p' = −α q − β q³ − b p/m + f`, `H = p²/(2 m) + α q²/2 + β q⁴/4`.
+
+    alpha  stiffness in N/m; negative makes a double well; default 1
+    beta   cubic stiffness in N/m³; default 1
+    m      mass in kg, > 0; default 1
+    b      damping in N s/m, >= 0; default 0
+
+    States: position q in m, momentum p in kg m/s.
+    Port "force" (effort): takes f in N, gives the velocity in m/s.
+    The rest position is stated as the minimum of H unless alpha or beta is negative.
+    """
+    settled = min(number(alpha, "alpha"), number(beta, "beta")) >= 0
+    return Mechanical(
+        ["q"],
+        mass="m",
+        potential="alpha*q**2/2 + beta*q**4/4",
+        loss="b",
+        ports={"force": effort([1])},
+        params={"alpha": alpha, "beta": beta, "m": m, "b": b},
+        minimum={"q": 0.0, "p": 0.0} if settled else None,
+        name="duffing",
+    )
