@@ -1,0 +1,84 @@
+"""One AVF step with its ledger against hand-written C, in nanoseconds and in instructions."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import passivo as pv
+from bench import count, native
+from bench.measure import Row, fastest
+from bench.models import MODELS, STARTS, STEP, drive
+
+STEPS = 20_000
+REPEATS = 60
+NEVER = 1 << 40
+AGREEMENT = 1e-12
+
+
+class Compiled:
+    """Passivo's part behind the same `run(step, given)` as the rivals."""
+
+    def __init__(self, model: str):
+        self.part = pv.compile(MODELS[model](), pv.AVF(), STEP, start=STARTS[model])
+        self.memory, self.module = self.part.memory, self.part.module
+        self.out = np.zeros((1, self.module.REPORT_SIZE))
+
+    def run(self, step: float, given: np.ndarray) -> int:
+        return self.module.run(self.memory, step, given.reshape(-1, 1), self.out, len(given), NEVER)
+
+    @property
+    def state(self) -> np.ndarray:
+        return self.part.state
+
+
+def rivals(model: str, cpu: str = "native") -> list:
+    """Passivo, C with the ledger, C without it; all at the same start."""
+    params, start = MODELS[model]().params, STARTS[model]
+    return [
+        Compiled(model),
+        native.Part(model, params, start, cpu=cpu),
+        native.Part(model, params, start, "-DWITHOUT_LEDGER", cpu=cpu),
+    ]
+
+
+def measure() -> list[Row]:
+    rows = []
+    for model in MODELS:
+        rows += times(model) + instructions(model)
+    return rows
+
+
+def times(model: str) -> list[Row]:
+    try:
+        parts = rivals(model)
+    except native.Missing as reason:
+        return [Row(f"{model}, AVF step", None, note=f"not measured: {reason}")]
+    given = drive(STEPS)
+    starts = [part.memory.copy() for part in parts]
+
+    def again(part, start):
+        part.memory[:] = start
+        assert part.run(STEP, given) == STEPS, f"{model}: a step failed"
+
+    tasks = [lambda part=part, start=start: again(part, start) for part, start in zip(parts, starts)]
+    ours, booked, bare = (seconds / STEPS for seconds in fastest(*tasks, repeats=REPEATS))
+    apart = max(float(np.abs(part.state - parts[0].state).max()) for part in parts)
+    if not apart <= AGREEMENT:
+        return [Row(f"{model}, AVF step", ours, note=f"not compared: the rival's end state is {apart:.1e} away")]
+    note = f"{parts[0].part.iterations:.2f} Newton iterations; end states {apart:.0e} apart"
+    return [
+        Row(f"{model}, AVF step, C with ledger", ours, booked, target=1.2, note=note),
+        Row(f"{model}, AVF step, C without ledger", ours, bare, note="for information: the rival books nothing"),
+    ]
+
+
+def instructions(model: str) -> list[Row]:
+    unit = "instructions"
+    try:
+        ours, booked, bare = count.per_step(model)
+    except native.Missing as reason:
+        return [Row(f"{model}, AVF step", None, unit=unit, note=f"not measured: {reason}")]
+    return [
+        Row(f"{model}, AVF step, C with ledger", ours, booked, unit=unit, note="x86-64-v3, callgrind"),
+        Row(f"{model}, AVF step, C without ledger", ours, bare, unit=unit, note="x86-64-v3, callgrind"),
+    ]
