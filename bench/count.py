@@ -22,8 +22,8 @@ FEATURES = "sse sse2 sse3 ssse3 sse4.1 sse4.2 cx16 sahf popcnt avx avx2 bmi bmi2
 SHORT, LONG = 200, 1200
 
 
-def per_step(model: str) -> list[float]:
-    """Instructions per step of Passivo, of C with the ledger and of C without it."""
+def per_step(model: str, parts: int) -> list[float]:
+    """Instructions per step of each of `bench.step.rivals(model)`, of which there are `parts`."""
     if not shutil.which("valgrind"):
         raise native.Missing("valgrind is not installed")
     native.build("counter.c")
@@ -37,7 +37,7 @@ def per_step(model: str) -> list[float]:
         if done.returncode:
             raise native.Missing(f"the run under valgrind failed: {done.stderr.strip().splitlines()[-1]}")
         totals = dict(_total(file) for file in Path(folder).glob("out.*"))
-    return [(totals[f"{i} {LONG}"] - totals[f"{i} {SHORT}"]) / (LONG - SHORT) for i in range(3)]
+    return [(totals[f"{i} {LONG}"] - totals[f"{i} {SHORT}"]) / (LONG - SHORT) for i in range(parts)]
 
 
 def _total(file: Path) -> tuple[str, int]:
