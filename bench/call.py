@@ -14,9 +14,10 @@ def measure() -> list[Row]:
     rows = []
     for model, make in MODELS.items():
         part = pv.compile(make(), pv.AVF(), STEP, start=STARTS[model])
-        step, given = part.step, [0.3]
+        start = part.memory.copy()
 
-        def calls(step=step, given=given):
+        def calls(part=part, start=start, step=part.step, given=(0.3,)):
+            part.memory[:] = start
             for _ in range(CALLS):
                 step(given)
 

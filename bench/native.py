@@ -12,7 +12,8 @@ import numpy as np
 SOURCES = Path(__file__).parent / "c"
 BUILD = Path("build") / "bench"
 FLAGS = ("-O3", "-std=c11", "-Wall", "-fPIC", "-shared")
-STATE, MARK, PART_SIZE = slice(0, 2), 25, 32  # where q, p and the ledger's mark lie among the doubles of `Part`
+# where things lie among the doubles of `Part`, see c/ledger.h
+STATE, WORK, LOST, MARK, ITERATIONS, PART_SIZE = slice(0, 2), slice(4, 6), slice(6, 8), 25, 29, 32
 
 
 class Missing(Exception):
@@ -50,5 +51,7 @@ class Part:
         return self.library.run(memory, params, step, values, len(given))
 
     @property
-    def state(self) -> np.ndarray:
-        return self.memory[STATE]
+    def found(self) -> np.ndarray:
+        """State, work and loss so far, Newton iterations."""
+        work, lost = self.memory[WORK].sum(), self.memory[LOST].sum()
+        return np.array([*self.memory[STATE], work, lost, self.memory[ITERATIONS]])
