@@ -16,7 +16,13 @@ typedef struct {
     double m, b, g, l;
 } Params;
 
-static inline double sinc(double x) { return x != 0.0 ? sin(x) / x : 1.0; }
+static inline double sinc(double x) {
+    if (fabs(x) < 0.05) {
+        double y = x * x;
+        return 1.0 + y * (-1.0 / 6.0 + y * (1.0 / 120.0 + y * (-1.0 / 5040.0 + y * (1.0 / 362880.0))));
+    }
+    return sin(x) / x;
+}
 
 static inline double sinc_slope(double x) {
     if (fabs(x) < 0.05) return x * (-1.0 / 3.0 + x * x * (1.0 / 30.0 - x * x / 840.0));
