@@ -1,6 +1,6 @@
 """The damped pendulum to a given final error: each rival at the cheapest setting that reaches it.
 
-A setting counts only if every finer one tried reaches the error too: a lucky zero of the error is no accuracy.
+A setting counts only if every finer one tried reaches the error too: a lucky zero is no accuracy.
 """
 
 from __future__ import annotations
@@ -48,7 +48,9 @@ def measure() -> list[Row]:
     contenders = [
         Contender("Passivo AVF", fixed(pv.AVF()), COUNTS),
         Contender("Passivo RK4", fixed(pv.RK4()), COUNTS[COUNTS < 50_000]),
-        Contender("SciPy DOP853", lambda tolerance: scipy_run("DOP853", tolerance, tolerance), TOLERANCES[:60:4]),
+        Contender(
+            "SciPy DOP853", lambda tolerance: scipy_run("DOP853", tolerance, tolerance), TOLERANCES[:60:4]
+        ),
     ]
     rows, missing = [], []
     for pair in ("RK45", "DOP853"):

@@ -11,7 +11,7 @@ _UNITS = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))}
 
 @dataclass
 class Row:
-    """One line of the table. A target holds for the ratio where there is a rival, else for Passivo's own figure."""
+    """One line of the table. A target is on the ratio where there is a rival, else on Passivo's own figure."""
 
     what: str
     passivo: float | None
@@ -30,10 +30,24 @@ class Row:
         return None if self.target is None or value is None else value <= self.target
 
     def cells(self) -> list[str]:
-        target = "" if self.target is None else f"≤ {self.target:g}" if self.rival else f"≤ {show(self.target, self.unit)}"
+        target = (
+            ""
+            if self.target is None
+            else f"≤ {self.target:g}"
+            if self.rival
+            else f"≤ {show(self.target, self.unit)}"
+        )
         ratio = "" if self.ratio is None else f"{self.ratio:.3g}"
         met = {True: "yes", False: "MISSED", None: ""}[self.met]
-        return [self.what, show(self.passivo, self.unit), show(self.rival, self.unit), ratio, target, met, self.note]
+        return [
+            self.what,
+            show(self.passivo, self.unit),
+            show(self.rival, self.unit),
+            ratio,
+            target,
+            met,
+            self.note,
+        ]
 
     def data(self) -> dict:
         return {**vars(self), "ratio": self.ratio, "met": self.met}
@@ -49,7 +63,7 @@ def show(value: float | None, unit: str) -> str:
 
 
 def fastest(*tasks: Callable[[], object], repeats: int) -> list[float]:
-    """Seconds of each task, the least of all repeats; the tasks take turns, so that a busy machine hits them alike."""
+    """Seconds of each task, the least of all repeats; tasks take turns: a busy machine hits them alike."""
     best = [float("inf")] * len(tasks)
     for _ in range(repeats):
         for i, task in enumerate(tasks):

@@ -27,7 +27,17 @@ def build(source: str, *options: str, cpu: str = "native") -> ctypes.CDLL:
     BUILD.mkdir(parents=True, exist_ok=True)
     name = "-".join([Path(source).stem, cpu, *(option.lstrip("-") for option in options)]).replace("/", "_")
     target = BUILD / f"{name}.so"
-    command = ["gcc", *FLAGS, f"-march={cpu}", *options, f"-I{BUILD}", str(SOURCES / source), "-o", str(target), "-lm"]
+    command = [
+        "gcc",
+        *FLAGS,
+        f"-march={cpu}",
+        *options,
+        f"-I{BUILD}",
+        str(SOURCES / source),
+        "-o",
+        str(target),
+        "-lm",
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise Missing(f"gcc could not build {source}: {done.stderr.strip().splitlines()[0]}")
@@ -37,10 +47,23 @@ def build(source: str, *options: str, cpu: str = "native") -> ctypes.CDLL:
 class Part:
     """One rival: its memory, and `run(input)` that steps it once per input value."""
 
-    def __init__(self, model: str, params: dict[str, float], start: dict[str, float], *options: str, cpu: str = "native"):
+    def __init__(
+        self,
+        model: str,
+        params: dict[str, float],
+        start: dict[str, float],
+        *options: str,
+        cpu: str = "native",
+    ):
         self.library = build(f"{model}.c", *options, cpu=cpu)
         self.library.run.restype = ctypes.c_int64
-        self.library.run.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_double, ctypes.c_void_p, ctypes.c_int64]
+        self.library.run.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+            ctypes.c_double,
+            ctypes.c_void_p,
+            ctypes.c_int64,
+        ]
         self.memory = np.zeros(PART_SIZE)
         self.params = np.array(list(params.values()))
         self.memory[STATE] = start.get("q", 0.0), start.get("p", 0.0)

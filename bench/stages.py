@@ -23,10 +23,14 @@ def header(pair: str) -> str:
         row = np.asarray(method.A)[s, :s]
         lines.append(f"double q{s} = q + h * ({_sum(row, 'kq')}), p{s} = p + h * ({_sum(row, 'kp')});")
         lines.append(f"double kq{s} = slope_q(q{s}, p{s}), kp{s} = slope_p(q{s}, p{s});")
-    lines.append(f"double next_q = q + h * ({_sum(method.B, 'kq')}), next_p = p + h * ({_sum(method.B, 'kp')});")
+    lines.append(
+        f"double next_q = q + h * ({_sum(method.B, 'kq')}), next_p = p + h * ({_sum(method.B, 'kp')});"
+    )
     lines.append(f"double kq{stages} = slope_q(next_q, next_p), kp{stages} = slope_p(next_q, next_p);")
     if pair == "RK45":
-        estimate = [f"double eq = h * ({_sum(method.E, 'kq')}) / scale_q, ep = h * ({_sum(method.E, 'kp')}) / scale_p;"]
+        estimate = [
+            f"double eq = h * ({_sum(method.E, 'kq')}) / scale_q, ep = h * ({_sum(method.E, 'kp')}) / scale_p;"
+        ]
         estimate.append(f"error = {_NORM.format(q='eq', p='ep')};")
     else:
         estimate = [

@@ -1,4 +1,4 @@
-"""Start-up in a new process: the import, and the second start of a known model. Raw wall time, interpreter included."""
+"""Start-up in a new process: the import, and the second start of a known model. Raw wall time."""
 
 from __future__ import annotations
 
@@ -42,10 +42,17 @@ def measure() -> list[Row]:
     texts = ("pass", "import passivo", SYMBOLS + REST, TEXT + REST)
     for text in texts:  # fills the cache
         process(text)
-    nothing, imported, symbols, text = fastest(*(lambda text=text: process(text) for text in texts), repeats=REPEATS)
+    nothing, imported, symbols, text = fastest(
+        *(lambda text=text: process(text) for text in texts), repeats=REPEATS
+    )
     note = f"of which {nothing * 1e3:.0f} ms are python itself"
     return [
         Row("import passivo", imported, target=0.6, note=note),
-        Row("known model in symbols: import, compile, first step", symbols, target=1.0, note="SymPy is imported"),
+        Row(
+            "known model in symbols: import, compile, first step",
+            symbols,
+            target=1.0,
+            note="SymPy is imported",
+        ),
         Row("known model in text: import, compile, first step", text, target=1.0, note="SymPy is not needed"),
     ]

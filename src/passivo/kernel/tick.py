@@ -108,7 +108,7 @@ def run(m, h, table, out, steps, every):
     Rows of `out` are filled at every `every`-th step of the run as a whole; STATUS says how it ended.
     """
     held = table.shape[0] == 1
-    wait = every - int(m[COUNT]) % every  # counted down: a division per step would cost as much as the booking
+    wait = every - int(m[COUNT]) % every  # counted down: no division per step
     at = 0
     for k in range(steps):
         row = 0 if held else k
