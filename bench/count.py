@@ -1,7 +1,7 @@
 """Instructions per step, by callgrind: the difference of two runs in one process over their extra steps.
 
-Both sides are built for x86-64-v3, the newest level valgrind knows. `python -m bench.count MODEL` is the process
-that is counted; it has run once without valgrind before, so that nothing is compiled under it.
+Both sides are built for x86-64-v3, the newest level valgrind knows. `python -m bench.count MODEL` is the
+process that is counted; it has run once without valgrind before, so that nothing is compiled under it.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ _UNITS = {"s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))}
 
 @dataclass
 class Row:
-    """One line of the table. A target is on the ratio where there is a rival, else on Passivo's own figure."""
+    """One line of the table. A target is on the ratio where there is a rival, else on Passivo itself."""
 
     what: str
     passivo: float | None

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-_NORM = "sqrt(({q} * {q} + {p} * {p}) / 2.0)"
-
 
 def _sum(coefficients, name: str) -> str:
     terms = [f"{float(c)!r} * {name}{j}" for j, c in enumerate(coefficients) if c != 0.0]
@@ -28,10 +26,8 @@ def header(pair: str) -> str:
     )
     lines.append(f"double kq{stages} = slope_q(next_q, next_p), kp{stages} = slope_p(next_q, next_p);")
     if pair == "RK45":
-        estimate = [
-            f"double eq = h * ({_sum(method.E, 'kq')}) / scale_q, ep = h * ({_sum(method.E, 'kp')}) / scale_p;"
-        ]
-        estimate.append(f"error = {_NORM.format(q='eq', p='ep')};")
+        estimate = [f"double e{x} = h * ({_sum(method.E, f'k{x}')}) / scale_{x};" for x in "qp"]
+        estimate.append("error = sqrt((eq * eq + ep * ep) / 2.0);")
     else:
         estimate = [
             f"double e{o}q = ({_sum(e, 'kq')}) / scale_q, e{o}p = ({_sum(e, 'kp')}) / scale_p;"
