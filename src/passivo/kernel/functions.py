@@ -1,8 +1,8 @@
 """Scalar functions that formulas need and `math` lacks; kernels, pasted into every generated module.
 
-Quotients such as sin(x)/x are exact enough at any x but 0; their derivatives cancel and use a series near 0. Small
-steps are the rule, so sinc and sinhc use theirs as well: it costs less than a call and a division, and its remainder
-(2e-21) is below extended precision.
+Quotients such as sin(x)/x are exact enough at any x but 0; their derivatives cancel and use a series near 0.
+Small steps are the rule, so sinc and sinhc use theirs as well: it costs less than a call and a division, and
+its remainder (2e-21) is below extended precision.
 """
 
 from __future__ import annotations
