@@ -1,6 +1,8 @@
 """Scalar functions that formulas need and `math` lacks; kernels, pasted into every generated module.
 
 Quotients such as sin(x)/x are exact enough at any x but 0; their derivatives cancel and use a series near 0.
+Small steps are the rule, so sinc and sinhc use theirs as well: it costs less than a call and a division, and
+its remainder (2e-21) is below extended precision.
 """
 
 from __future__ import annotations
@@ -9,7 +11,10 @@ from math import atan2, atanh, cos, cosh, sin, sinh, tanh
 
 
 def sinc(x):
-    return sin(x) / x if x != 0.0 else 1.0
+    if abs(x) < 0.05:
+        y = x * x
+        return 1.0 + y * (-1.0 / 6.0 + y * (1.0 / 120.0 + y * (-1.0 / 5040.0 + y * (1.0 / 362880.0))))
+    return sin(x) / x
 
 
 def sinc_slope(x):
@@ -19,7 +24,10 @@ def sinc_slope(x):
 
 
 def sinhc(x):
-    return sinh(x) / x if x != 0.0 else 1.0
+    if abs(x) < 0.05:
+        y = x * x
+        return 1.0 + y * (1.0 / 6.0 + y * (1.0 / 120.0 + y * (1.0 / 5040.0 + y * (1.0 / 362880.0))))
+    return sinh(x) / x
 
 
 def sinhc_slope(x):

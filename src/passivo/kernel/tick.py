@@ -108,7 +108,8 @@ def run(m, h, table, out, steps, every):
     Rows of `out` are filled at every `every`-th step of the run as a whole; STATUS says how it ended.
     """
     held = table.shape[0] == 1
-    first = int(m[COUNT])
+    wait = every - int(m[COUNT]) % every  # counted down: no division per step
+    at = 0
     for k in range(steps):
         row = 0 if held else k
         for j in range(STAGES * (WIDTH + SIGNALS)):
@@ -117,12 +118,13 @@ def run(m, h, table, out, steps, every):
         m[STATUS] = float(status)
         if status != OK:
             return k
-        done = first + k + 1
-        if done % every == 0:
+        wait -= 1
+        if wait == 0:
             report(m)
-            at = done // every - first // every - 1
             for j in range(REPORT_SIZE):
                 out[at, j] = m[REPORT + j]
+            at += 1
+            wait = every
     return steps
 
 

@@ -1,0 +1,45 @@
+"""The two systems that are timed, their start, and the input they are driven by."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import passivo as pv
+
+STEP = 1e-2
+
+
+def canonical(energy, params, port):
+    """A system in q and p with damping b and one effort port."""
+    q, p, b = pv.symbols("q p b")
+    return pv.System(
+        states=[q, p],
+        energy=energy,
+        structure=[[0, 1], [-1, 0]],
+        loss=[[0, 0], [0, b]],
+        ports={port: pv.effort([0, 1])},
+        params=params,
+    )
+
+
+def duffing():
+    q, p, m, alpha, beta = pv.symbols("q p m alpha beta")
+    energy = p**2 / (2 * m) + alpha * q**2 / 2 + beta * q**4 / 4
+    return canonical(energy, {"m": 1.0, "b": 0.1, "alpha": 1.0, "beta": 1.0}, "force")
+
+
+def pendulum():
+    from sympy import cos
+
+    q, p, m, g, length = pv.symbols("q p m g l")
+    energy = p**2 / (2 * m * length**2) + m * g * length * (1 - cos(q))
+    return canonical(energy, {"m": 1.0, "b": 0.1, "g": 1.0, "l": 1.0}, "torque")
+
+
+MODELS = {"duffing": duffing, "pendulum": pendulum}
+STARTS = {"duffing": {"q": 1.0}, "pendulum": {"q": 2.0}}
+
+
+def drive(steps: int) -> np.ndarray:
+    """A periodic input that keeps the system moving on a regular orbit: rounding is not amplified."""
+    return 0.5 * np.cos(1.7 * STEP * np.arange(steps))
