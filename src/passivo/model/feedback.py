@@ -7,6 +7,7 @@ from typing import Any
 
 from passivo.errors import InputError, PassivoError
 from passivo.model.expression import evaluate, names, symbolic, to_text
+from passivo.model.symbols import symbols
 
 
 class Law:
@@ -20,9 +21,7 @@ class Law:
         """The law as `width` checked formulas."""
         given = self.law
         if callable(given):
-            import sympy as sp
-
-            y, u = (sp.symbols(f"{letter}:{width}", real=True) for letter in "yu")
+            y, u = (symbols(f"{letter}:{width}") for letter in "yu")
             arguments = [value[0] if width == 1 else list(value) for value in self._arguments(y, u)]
             try:
                 given = given(*arguments)
