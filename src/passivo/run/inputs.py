@@ -123,13 +123,14 @@ class Function(Source):
 
 
 class Sampled(Function):
-    """`Held`: the driver asks for one step at a time and tells the output first."""
+    """`Held`: the driver asks for one step at a time and tells its start and the output there first."""
 
+    time: float = 0.0
     output: Any = None
 
     def values(self, first: int, times: np.ndarray) -> np.ndarray:
         y = float(self.output[0]) if self.width == 1 else np.array(self.output)
-        value = _row(self.function(float(times[0, 0]), y), self.width, self.name, f"Held gives at t = {times[0, 0]:g}")
+        value = _row(self.function(self.time, y), self.width, self.name, f"Held gives at t = {self.time:g}")
         result = np.broadcast_to(value, (1, times.shape[1], self.width)).copy()
         self.count += result.size
         if self.kept is not None and self.count <= KEPT:
