@@ -11,7 +11,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
+    from passivo.provided import *
 
 CONVERGED = 1e-13
 NEGLIGIBLE = 1e-17

@@ -17,6 +17,7 @@ import sympy as sp
 from passivo.model.special import cbrt
 
 FALLBACK_NODES = 8
+root: Any = cbrt  # SymPy's stubs take an applied function for a class
 
 
 def _scalar(name: str, *slopes: Any) -> Any:
@@ -199,7 +200,8 @@ def _function(f: Any, node: Node, ends: Ends) -> Node:
         case sp.Abs():
             factor = ratio(old + new, sp.Abs(old) + sp.Abs(new))
         case cbrt():
-            factor = ratio(1, cbrt(old) ** 2 + cbrt(old) * cbrt(new) + cbrt(new) ** 2)
+            a, b = root(old), root(new)
+            factor = ratio(1, a**2 + a * b + b**2)
         case _:
             factor = _average(f, old, change)
     return _chained(f, node, factor)
@@ -229,7 +231,8 @@ def _several(f: Any, ends: Ends) -> Node:
 def _largest(f: Any) -> Any:
     """Max and Min by |x|: their slopes then need no case distinction."""
     sign = 1 if isinstance(f, sp.Max) else -1
-    first, *rest = f.args
+    arguments: tuple[Any, ...] = f.args
+    first, *rest = arguments
     for other in rest:
         first = (first + other + sign * sp.Abs(first - other)) / 2
     return first

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
+    from passivo.provided import *
 
 OK = 0
 UNCONVERGED = 1

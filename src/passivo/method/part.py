@@ -11,7 +11,16 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from passivo.errors import ConvergenceError, DomainError, InputError, MethodError, ModelError, NonFiniteError, StepError, nearest
+from passivo.errors import (
+    ConvergenceError,
+    DomainError,
+    InputError,
+    MethodError,
+    ModelError,
+    NonFiniteError,
+    StepError,
+    nearest,
+)
 from passivo.kernel import cache, tick
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge

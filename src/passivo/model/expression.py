@@ -114,7 +114,7 @@ def _check(node: ast.AST, text: str) -> None:
     match node:
         case ast.Constant(value=bool() | str() | bytes() | complex() | None):
             raise ExpressionError(f"{ast.unparse(node)} in {text!r} is not a real number")
-        case ast.Constant(value=int() | float()) if math.isfinite(float(node.value)):
+        case ast.Constant(value=int() | float() as value) if math.isfinite(float(value)):
             pass
         case ast.Constant(value=int() | float()):
             raise ExpressionError(f"a number in {text!r} is out of range; the largest is 1.8e308")

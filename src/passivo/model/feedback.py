@@ -19,7 +19,7 @@ class Law:
 
     def formulas(self, width: int) -> tuple[str, ...]:
         """The law as `width` checked formulas."""
-        given = self.law
+        given: Any = self.law
         if callable(given):
             y, u = (symbols(f"{letter}:{width}") for letter in "yu")
             arguments = [value[0] if width == 1 else list(value) for value in self._arguments(y, u)]
@@ -32,7 +32,7 @@ class Law:
                     f"{type(self).__name__} must be a formula of its arguments; calling it with symbols failed ({error}). "
                     "Use pv.sin, pv.atan, pv.Max ... instead of math or numpy, or pv.Held for an arbitrary function"
                 ) from error
-        parts = [given] if isinstance(given, str) or not isinstance(given, list | tuple) else list(given)
+        parts: list[Any] = [given] if isinstance(given, str) or not isinstance(given, list | tuple) else list(given)
         if len(parts) == 1 and hasattr(parts[0], "tolist") and not hasattr(parts[0], "free_symbols"):
             parts = list(parts[0].tolist())
         if len(parts) != width:

@@ -123,7 +123,7 @@ class Monolithic(Model):
             lost = sp.Add(*(row.lost for row in form.rows)).subs(own, simultaneous=True)
             indices = tuple(range(states, states + len(form.states)))
             rows.append(Row(key, indices, form.energy, lost, received))
-            row_of.update({i: number for i in range(offset, offset + size)})
+            row_of.update(dict.fromkeys(range(offset, offset + size), number))
             states, offset = states + len(form.states), offset + size
         for title, a, b in self.connections:
             both = [start[end] + i for end in (a, b) for i in range(widths[end])]

@@ -318,7 +318,7 @@ def check_names(**groups: Any) -> None:
 
 def name_list(given: Any, what: str) -> tuple[str, ...]:
     """Names from names or symbols; a single one may stand without brackets."""
-    if isinstance(given, str) or isinstance(given, Formula) or hasattr(given, "free_symbols"):
+    if isinstance(given, str | Formula) or hasattr(given, "free_symbols"):
         given = (given,)
     if not isinstance(given, Iterable):
         raise ModelError(f"{what} must be a list of names or symbols, not {given!r}")

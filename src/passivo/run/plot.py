@@ -13,7 +13,7 @@ from passivo.run.run import Run
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 VERDICTS = {"exact": "#009E73", "passive": "#0072B2", "booked": "#E69F00", "active": "#D55E00", "none": "#666666"}
 MOST_POINTS = 4000
-STYLE = {
+STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
