@@ -69,8 +69,8 @@ class CompiledPart:
         self.params = dict(model.params)
         self._bind()
         self._section("PARAM", len(self.params))[:] = list(self.params.values())
-        if model.minimum is not None:
-            self.state[:] = [model.minimum[name] for name in model.states]
+        if (lowest := model.minimum) is not None:
+            self.state[:] = [lowest[name] for name in model.states]
         self.half_at(1)
         self._refresh()
 

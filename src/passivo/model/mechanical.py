@@ -38,7 +38,7 @@ class Mechanical(System):
         params: Mapping[Any, float] | None = None,
         *,
         momenta: Sequence[Any] | None = None,
-        minimum: Mapping[Any, float] | None = None,
+        minimum: Mapping[Any, Any] | None = None,
         domain: Any = None,
         name: str = "mechanical",
     ):

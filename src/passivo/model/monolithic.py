@@ -61,8 +61,13 @@ class Monolithic(Model):
         self.signals = tuple(join(lambda part: dict.fromkeys(part.signals)))
         self.params = join(lambda part: part.params)
         self.ports = {end: port for end, port in ports.items() if end not in ends}
-        known = all(part.minimum is not None or not part.states for part in self.parts.values())
-        self.minimum = join(lambda part: part.minimum or {}) if known else None
+
+    @property
+    def minimum(self) -> dict[str, float] | None:
+        lowest = {key: {} if not part.states else part.minimum for key, part in self.parts.items()}
+        if any(values is None for values in lowest.values()):
+            return None
+        return {f"{key}.{name}": value for key, values in lowest.items() for name, value in (values or {}).items()}
 
     def describe(self) -> dict[str, Any]:
         return {
