@@ -71,6 +71,7 @@ AVERAGE: int
 ITERATION: int
 ITERATIONS_ALL: int
 LEVEL: int
+GAP: int
 DEFECT: int
 
 # statuses

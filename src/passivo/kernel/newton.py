@@ -202,8 +202,8 @@ def predict(m, h):
         m[UNKNOWN + i] = -m[RESIDUAL + i]
 
 
-def gap_is_small(m, h):
-    """Whether |ḡ·d − ΔH| is rounding: the Gauss rule has enough nodes (spec 2.2)."""
+def enough_nodes(m, h):
+    """Whether |ḡ·d − ΔH| is rounding (spec 2.2), or no longer shrinks with more nodes and is next to rounding."""
     expand(m, h)
     average(m)
     gather(m, h)
@@ -213,18 +213,19 @@ def gap_is_small(m, h):
         m[NEXT + i] = m[STATE + i] + m[STEP + i]
         gap += m[GRADIENT + i] * m[STEP + i]
         size += (abs(m[STATE + i]) + abs(m[STEP + i])) * abs(m[GRADIENT + i])
-    for r in range(ROWS):
-        m[DIFFERENCE + r] = 0.0
     difference(m)
     for r in range(ROWS):
         gap -= m[DIFFERENCE + r]
-    return abs(gap) <= 4.0 * EPSILON * size
+    last = m[GAP]
+    m[GAP] = abs(gap)
+    return abs(gap) <= 4.0 * EPSILON * size or (abs(gap) > 0.5 * last and abs(gap) <= CONVERGED * size)
 
 
 def solve(m, h):
     """Find the increments of one step of size h; OK or UNCONVERGED."""
     m[ITERATION] = 0.0
     m[LEVEL] = 0.0
+    m[GAP] = inf
     if UNKNOWNS == 0:
         expand(m, h)
         return OK
@@ -239,7 +240,7 @@ def solve(m, h):
                         largest = abs(m[RESIDUAL + i])
                 m[DEFECT] = largest
                 return UNCONVERGED
-        if not ADAPTIVE or gap_is_small(m, h):
+        if not ADAPTIVE or enough_nodes(m, h):
             break
         if m[LEVEL] + 1.0 >= LEVELS:
             m[DEFECT] = inf
@@ -251,4 +252,4 @@ def solve(m, h):
     return OK
 
 
-KERNELS = (average, evaluate, factor, correct, relative, apply, at_rounding, chord, damped, predict, gap_is_small, solve)
+KERNELS = (average, evaluate, factor, correct, relative, apply, at_rounding, chord, damped, predict, enough_nodes, solve)

@@ -196,11 +196,15 @@ class CompiledPart:
         self._edit(before)
 
     def place(self, state: Mapping[str, float]) -> None:
-        """Move the state by hand; the energy this adds or takes is booked as `edited`."""
+        """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window of bias opens."""
         before = self._energies()
         for name, value in checked_state(self.model, state).items():
             self.state[self.model.states.index(name)] = value
         self._edit(before)
+        for row in range(self.module.ACCOUNTS_COUNT):
+            account = self._section("ACCOUNTS", (row + 1) * A.ACCOUNT_SIZE)[row * A.ACCOUNT_SIZE :]
+            here = account[A.A_CREATED] + account[A.A_CREATED + 1], self.time
+            account[A.A_LOW : A.A_LOW + 2] = account[A.A_HIGH : A.A_HIGH + 2] = here
 
     def _energies(self) -> np.ndarray:
         self._refresh()
