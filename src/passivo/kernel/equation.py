@@ -110,7 +110,7 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
 
     rows = [ends.d[i] - equation.increments[i] for i in solved] + list(equation.relations)
     source.leaf("residual", "m, h", here, [(f"m[{at['RESIDUAL'] + r}]", row) for r, row in enumerate(rows)], defined)
-    sizes = [sp.Add(*(sp.Abs(term) for term in sp.Add.make_args(row))) for row in rows]
+    sizes = [sp.Add(*(sp.Abs(term) for term in sp.Add.make_args(sp.expand_mul(row, deep=False)))) for row in rows]
     source.leaf("magnitude", "m, h", here, [(f"m[{at['MAGNITUDE'] + r}]", s) for r, s in enumerate(sizes)], defined)
 
     chain = _Chain(equation, averages.slopes)
