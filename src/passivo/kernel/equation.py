@@ -205,7 +205,7 @@ def _write_averages(source: Source, layout: Layout, equation: Equation, here: Ma
     ]  # fmt: skip
     point = {x: a + tau * d for x, a, d in zip(ends.states, ends.a, ends.d)}
     source.leaf("sample", "m, tau, weight", {**here, tau: "tau", weight: "weight"}, outputs, point)
-    levels = LEVELS if equation.nodes is None else (equation.nodes,)
+    levels = (1,) if not averages else LEVELS if equation.nodes is None else (equation.nodes,)
     rules = [gauss(count) for count in levels] if averages else []
     constants = {
         "LEVELS": len(levels),
