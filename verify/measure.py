@@ -67,7 +67,6 @@ class Drift:
     step: float
     steps: int
     kind: str
-    bounded: bool
     largest: float
     trend: float
     stopped: str = ""
@@ -175,7 +174,6 @@ def drift(method: Method, problem: Problem, steps: int | None = None, engine: st
         step=step,
         steps=run.steps,
         kind=verdict.kind,
-        bounded=verdict.bounded,
         largest=max(verdict.bias, verdict.removed) / scale,
         trend=trend,
         stopped=run.stopped,

@@ -29,7 +29,7 @@ A_REMOVED = 21
 A_MARK = 24  # step at which the bias is next remembered
 A_FIRST = 25  # bias at about half of the run: A_FIRST <= half
 A_NEXT = 26
-A_ROSE = 27  # the largest of each excess, as far as it passed the largest r of its time: what later steps cannot undo
+A_ROSE = 27  # the largest of each excess beyond the largest r of its time: later steps cannot undo it
 A_FELL = 28
 A_MISSED = 29
 ACCOUNT_SIZE = 30
