@@ -18,8 +18,8 @@ run: setup
 	$(BIN)/passivo run
 
 check: setup
-	$(BIN)/ruff check src tests bench examples
-	$(BIN)/ruff format --check src tests bench examples
+	$(BIN)/ruff check src tests bench verify examples
+	$(BIN)/ruff format --check src tests bench verify examples
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
@@ -27,7 +27,7 @@ test: setup check
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 verify: setup
-	$(BIN)/python -m pytest -n $(JOBS) verify
+	$(BIN)/python -m verify --jobs $(JOBS)
 
 bench: setup
 	$(BIN)/python -m bench

@@ -145,3 +145,14 @@ def test_a_constant_leak_is_not_called_bounded():
     assert not run_of(pv.ExplicitEuler(), until=0.1).verdict.bounded
     growing = pv.simulate(pv.library.mass(), pv.ExplicitEuler(), step=0.1, until=100, inputs={"force": 1.0})
     assert growing.verdict.kind == "active" and not growing.verdict.bounded
+
+
+def test_a_later_loss_does_not_hide_an_earlier_gain():
+    """Symplectic Euler lends energy and takes it back: at whatever step a run ends, once it has lent it is active."""
+    part = pv.compile(oscillator(), pv.SymplecticEuler(), STEP, start={"q": Q0}, engine="python")
+    lent = False
+    for _ in range(100):
+        part.step([0.0])
+        lent = lent or part.verdict.bias > 1e-9
+        assert (part.verdict.kind == "active") == lent
+    assert lent

@@ -18,7 +18,7 @@ A_LOST = 2
 A_EDITED = 4
 A_CREATED = 6
 A_BOOKED = 8
-A_RISE = 10  # excess of created beyond roundoff
+A_RISE = 10  # excess of created beyond roundoff, now
 A_FALL = 11  # the same for -created
 A_UNNOTICED = 12  # excess of |created - booked|, upwards
 A_ROUNDOFF = 13  # the largest r so far
@@ -29,7 +29,10 @@ A_REMOVED = 21
 A_MARK = 24  # step at which the bias is next remembered
 A_FIRST = 25  # bias at about half of the run: A_FIRST <= half
 A_NEXT = 26
-ACCOUNT_SIZE = 27
+A_ROSE = 27  # the largest of each excess beyond the largest r of its time: later steps cannot undo it
+A_FELL = 28
+A_MISSED = 29
+ACCOUNT_SIZE = 30
 
 
 def add(m, at, value):
@@ -41,6 +44,14 @@ def add(m, at, value):
     m[at] = new
 
 
+def exceed(m, at, excess, largest, value):
+    """Add to a running excess, never below 0, and keep its largest value beyond the largest roundoff so far."""
+    now = max(0.0, m[at + excess] + value)
+    m[at + excess] = now
+    if now > m[at + A_ROUNDOFF] and now > m[at + largest]:
+        m[at + largest] = now
+
+
 def enter(m, at, change, work, lost, booked, scale, time):
     """Book one step into the account that begins at `at`; `time` is the end of the step."""
     kept = lost if lost > 0.0 else 0.0  # a negative loss is no loss: it shows up as created
@@ -49,13 +60,13 @@ def enter(m, at, change, work, lost, booked, scale, time):
     add(m, at + A_WORK, work)
     add(m, at + A_LOST, kept)
     add(m, at + A_CREATED, created)
-    if KEEPS_BOOK:
-        add(m, at + A_BOOKED, booked)
-        m[at + A_UNNOTICED] = max(0.0, m[at + A_UNNOTICED] + created - booked - roundoff)
-    m[at + A_RISE] = max(0.0, m[at + A_RISE] + created - roundoff)
-    m[at + A_FALL] = max(0.0, m[at + A_FALL] - created - roundoff)
     if roundoff > m[at + A_ROUNDOFF]:
         m[at + A_ROUNDOFF] = roundoff
+    if KEEPS_BOOK:
+        add(m, at + A_BOOKED, booked)
+        exceed(m, at, A_UNNOTICED, A_MISSED, created - booked - roundoff)
+    exceed(m, at, A_RISE, A_ROSE, created - roundoff)
+    exceed(m, at, A_FALL, A_FELL, -created - roundoff)
 
     total = m[at + A_CREATED] + m[at + A_CREATED + 1]
     if total - m[at + A_LOW] > m[at + A_BIAS]:

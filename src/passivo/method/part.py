@@ -359,5 +359,5 @@ def source_text(model: Model, method: Method, formulas: Mapping[str, tuple[str, 
     numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
     modules = {sys.modules[kernel.__module__] for kernel in method.kernels}
     numbers.update(module.numbers_of(A, tick, *modules))
-    kernels = (*functions.KERNELS, A.add, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
+    kernels = (*functions.KERNELS, A.add, A.exceed, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
     return module.assemble(numbers["TITLE"], engine, numbers, source.functions, kernels, tick.ENTRIES)

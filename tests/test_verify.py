@@ -1,0 +1,102 @@
+"""The verification harness catches methods that claim too much, and lets honest ones pass."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pytest
+
+import passivo as pv
+from passivo.method.catalogue import METHODS
+from passivo.method.one_stage import ExplicitEuler, ImplicitMidpoint
+from verify.claims import check_method, check_power
+from verify.measure import Result, balance, drift, measure, order, symplectic_defect
+from verify.methods import all_methods, reason_against
+from verify.problems import PROBLEMS
+
+SOME = {name: PROBLEMS[name] for name in ("oscillator", "pendulum", "rigid_body")}
+
+
+@dataclass(frozen=True)
+class ClaimsEnergy(ExplicitEuler):
+    preserves: ClassVar = ("energy", "convex passivity", "symplectic")
+
+
+@dataclass(frozen=True)
+class ClaimsOrderTwo(ExplicitEuler):
+    order: ClassVar = 2
+
+
+@dataclass(frozen=True)
+class ClaimsTheUnknown(ImplicitMidpoint):
+    preserves: ClassVar = ("angular momentum",)
+
+
+def failed(method, problems=SOME):
+    results = {name: measure(method, problem) for name, problem in problems.items()}
+    return {(f.problem, f.claim) for f in check_method("toy", method, problems, results)}
+
+
+@pytest.mark.parametrize("name", ["ExplicitEuler", "RK4", "AVF", "ImplicitMidpoint", "ImplicitEuler"])
+def test_honest_methods_pass(name):
+    assert failed(METHODS[name]()) == set()
+
+
+def test_wrong_claims_on_energy_are_caught():
+    found = failed(ClaimsEnergy())
+    assert {(name, "'energy'") for name in SOME} <= found
+    assert {(name, "'convex passivity'") for name in ("oscillator", "rigid_body")} <= found
+    assert {(name, "'symplectic'") for name in ("oscillator", "pendulum")} <= found
+
+
+def test_midpoint_does_not_keep_every_energy():
+    @dataclass(frozen=True)
+    class Proud(ImplicitMidpoint):
+        preserves: ClassVar = ("energy", "quadratic energy")
+
+    assert failed(Proud()) == {("pendulum", "'energy'")}
+
+
+def test_a_wrong_order_is_caught():
+    assert failed(ClaimsOrderTwo()) == {(name, "order 2") for name in SOME}
+
+
+def test_a_claim_nobody_measures_is_caught():
+    assert ("", "'angular momentum'") in failed(ClaimsTheUnknown())
+    assert ("", "'symplectic'") in failed(ImplicitMidpoint(), {"rigid_body": PROBLEMS["rigid_body"]})
+
+
+def test_a_blind_measurement_is_caught():
+    """If explicit Euler looked symplectic and passive, something would be wrong with the harness."""
+    honest = measure(pv.AVF(), PROBLEMS["oscillator"])
+    blind = Result(order=honest.order, balances=honest.balances, symplectic=0.0)
+    assert len(check_power(PROBLEMS, {"ExplicitEuler": {"oscillator": blind}})) == 2
+    seen = measure(pv.ExplicitEuler(), PROBLEMS["oscillator"])
+    assert check_power(PROBLEMS, {"ExplicitEuler": {"oscillator": seen}}) == []
+
+
+def test_numbers():
+    pendulum = PROBLEMS["pendulum"]
+    found = order(pv.RK4(), pendulum)
+    assert found is not None and found.measured == pytest.approx(4, abs=0.05)
+    assert symplectic_defect(pv.SymplecticEuler("q"), pendulum) < 1e-9
+    assert balance(pv.AVF(), pendulum, 0.5).roundoffs < 1
+    kept = drift(pv.AVF(), pendulum, steps=200, engine="python")
+    grown = drift(pv.ExplicitEuler(), pendulum, steps=200, engine="python")
+    assert kept.kind == "exact" and kept.largest < 1e-13
+    assert grown.kind == "active" and grown.trend > 0.1
+
+
+def test_every_method_and_every_system_is_covered():
+    assert {type(method).__name__ for method in all_methods().values()} == set(METHODS)
+    systems = {problem.model.name for problem in PROBLEMS.values()}
+    assert set(pv.library.__all__) - {"rigid_body_control"} <= systems
+    for title, method in all_methods().items():
+        assert sum(not reason_against(method, problem) for problem in PROBLEMS.values()) >= 6, title
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS))
+def test_stated_facts_are_true(name):
+    """A quadratic energy with a minimum is convex; where a closed version is stated it loses nothing."""
+    problem = PROBLEMS[name]
+    assert problem.convex or not problem.quadratic
+    assert problem.drift is None or problem.lossless

@@ -1,0 +1,226 @@
+"""The measurements: order, energy balance, long-time drift, symplecticity; `claims.py` judges them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+import passivo as pv
+from passivo.method.base import Method
+from passivo.run.run import Run
+from verify.problems import Problem, canonical_matrix
+
+KINDS = ("exact", "passive", "booked", "active", "none")  # from best to worst
+BALANCE_STEPS = 300
+LARGE = 4  # balances are measured with the problem's step and with this many times it
+ROUNDING = 1e-12  # an error below this says nothing about the order
+SETTLED = 0.05
+
+
+@dataclass(frozen=True)
+class Order:
+    """Errors at the horizon; `measured` is the last slope between them, inf where all are rounding."""
+
+    steps: tuple[int, ...]
+    errors: tuple[float, ...]
+
+    @property
+    def slopes(self) -> tuple[float, ...]:
+        return tuple(math.log2(a / b) for a, b in zip(self.errors, self.errors[1:]))
+
+    @property
+    def measured(self) -> float:
+        return self.slopes[-1] if self.slopes else math.inf
+
+
+@dataclass(frozen=True)
+class Balance:
+    """The ledger of a driven run. Energies are divided by `turnover`, the energy that moved in the run.
+
+    kind      the worst verdict among the total and the parts
+    worst     the created energy of the step where its size was largest, signed
+    roundoffs the same size in units of the largest roundoff of a step
+    """
+
+    step: float
+    kind: str
+    worst: float
+    roundoffs: float
+    bias: float
+    removed: float
+    iterations: float
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """A long closed lossless run. Energies are divided by the energy above the minimum at the start.
+
+    largest  the most energy created or removed in any window of time
+    trend    mean energy of the last fifth of the run less that of the first fifth
+    """
+
+    step: float
+    steps: int
+    kind: str
+    largest: float
+    trend: float
+    stopped: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """All that was measured of one method on one problem; None where it does not apply."""
+
+    order: Order | None = None
+    balances: tuple[Balance, ...] = ()
+    symplectic: float | None = None
+    drift: Drift | None = None
+
+
+def measure(method: Method, problem: Problem) -> Result:
+    """Everything but the long run."""
+    return Result(
+        order=order(method, problem),
+        balances=tuple(balance(method, problem, problem.step * factor) for factor in (1, LARGE)),
+        symplectic=symplectic_defect(method, problem) if problem.canonical else None,
+    )
+
+
+def reference(problem: Problem) -> np.ndarray:
+    """The state at the horizon by DOP853, from the hand-written equations."""
+    from scipy.integrate import solve_ivp
+
+    start = [0.0] * len(problem.model.states)
+    if problem.model.minimum is not None:
+        start = [problem.model.minimum[name] for name in problem.model.states]
+    start = [problem.start.get(name, value) for name, value in zip(problem.model.states, start)]
+    solution = solve_ivp(
+        problem.slope, (0.0, problem.horizon), start, method="DOP853", rtol=1e-13, atol=1e-15
+    )
+    return solution.y[:, -1]
+
+
+def order(method: Method, problem: Problem, first: int | None = None, last: int = 4096) -> Order | None:
+    """Halve the step three times or more, until the slope settles or the errors are rounding."""
+    if not problem.model.states:
+        return None
+    exact = reference(problem)
+    count = first or max(8, 128 >> method.order)
+    counts: list[int] = []
+    errors: list[float] = []
+    while count <= last:
+        step = Fraction(problem.horizon) / count
+        run = _run(method, problem, step, count)
+        error = float(np.linalg.norm(run.arrays["states"][-1] - exact))
+        if run.stopped:
+            error = math.inf
+        if error < ROUNDING * (1 + np.linalg.norm(exact)):
+            break
+        counts.append(count)
+        errors.append(error)
+        found = Order(tuple(counts), tuple(errors))
+        if len(errors) >= 4 and abs(found.slopes[-1] - found.slopes[-2]) < SETTLED:
+            break
+        count *= 2
+    return Order(tuple(counts), tuple(errors))
+
+
+def balance(method: Method, problem: Problem, step: float) -> Balance:
+    run = _run(method, problem, Fraction(repr(step)), BALANCE_STEPS)
+    total = run.arrays["ledger"][:, -1]
+    created = np.diff(total[:, 4])
+    moved = np.ptp(total[:, 0]) + np.abs(total[:, 1]).max() + total[-1, 2]
+    worst = created[np.argmax(np.abs(created))] if len(created) else math.nan
+    verdict = run.verdict
+    return Balance(
+        step=step,
+        kind=max((verdict.kind, *(part.kind for part in verdict.parts.values())), key=KINDS.index),
+        worst=_share(worst, moved),
+        roundoffs=_share(abs(worst), verdict.roundoff),
+        bias=_share(verdict.bias, moved),
+        removed=_share(verdict.removed, moved),
+        iterations=run.iterations,
+        stopped=run.stopped,
+    )
+
+
+def drift(method: Method, problem: Problem, steps: int | None = None, engine: str = "numba") -> Drift:
+    assert problem.drift is not None
+    model, step, planned = problem.drift
+    steps = steps or planned
+    every = max(1, steps // 10_000)
+    try:
+        run = pv.simulate(
+            model, method, step, Fraction(repr(step)) * steps,
+            start=problem.start, record_every=every, engine=engine,  # pyright: ignore[reportArgumentType]
+        )  # fmt: skip
+    except pv.StepError as error:
+        run = error.run
+    stored = run.arrays["ledger"][:, -1, 0]
+    lowest = 0.0
+    if model.minimum is not None:
+        lowest = pv.compile(model, pv.ExplicitEuler(), step, start=model.minimum, engine="python").stored
+    scale = abs(stored[0] - lowest)
+    fifth = max(1, len(stored) // 5)
+    verdict = run.verdict
+    with np.errstate(all="ignore"):
+        trend = float(stored[-fifth:].mean() - stored[:fifth].mean()) / scale
+    return Drift(
+        step=step,
+        steps=run.steps,
+        kind=verdict.kind,
+        largest=max(verdict.bias, verdict.removed) / scale,
+        trend=trend,
+        stopped=run.stopped,
+    )
+
+
+def symplectic_defect(method: Method, problem: Problem, places: int = 3) -> float:
+    """The largest entry of A'ΩA − Ω at a few places, A the Jacobian of one large step."""
+    part = pv.compile(problem.quiet, method, LARGE * problem.step, start=problem.start, engine="python")
+    start, random = part.state.copy(), np.random.default_rng(0)
+    omega = canonical_matrix(len(start) // 2)
+    worst = 0.0
+    for place in range(places):
+        here = start + (0.1 * random.normal(size=len(start)) if place else 0.0)
+        try:
+            jacobian = _jacobian(part, here)
+        except pv.StepError:
+            return math.inf
+        worst = max(worst, float(np.abs(jacobian.T @ omega @ jacobian - omega).max()))
+    return worst
+
+
+def _jacobian(part: Any, here: np.ndarray) -> np.ndarray:
+    """∂X/∂x of one step without input, by central differences."""
+    none, columns = np.zeros(part.module.WIDTH), []
+    for i in range(len(here)):
+        reach = 1e-5 * (1 + abs(here[i]))
+        ends = []
+        for sign in (1.0, -1.0):
+            part.state[:] = here
+            part.state[i] += sign * reach
+            part.step(none)
+            ends.append(part.state.copy())
+        columns.append((ends[0] - ends[1]) / (2 * reach))
+    return np.column_stack(columns)
+
+
+def _run(method: Method, problem: Problem, step: Fraction, steps: int) -> Run:
+    """A short driven run in plain Python: quicker than compiling."""
+    try:
+        return pv.simulate(
+            problem.model, method, step, step * steps,
+            start=problem.start, inputs=problem.inputs(), engine="python",
+        )  # fmt: skip
+    except pv.StepError as error:
+        return error.run
+
+
+def _share(value: float, whole: float) -> float:
+    return float(value / whole) if whole > 0 else 0.0

@@ -1,0 +1,39 @@
+"""Every method of the catalogue, in all its variants, and where each applies."""
+
+from __future__ import annotations
+
+from passivo.method.base import Method
+from passivo.method.catalogue import METHODS
+from passivo.method.closed_loop import ClosedLoopAVF
+from passivo.method.one_stage import SymplecticEuler
+from passivo.method.runge_kutta import RungeKutta
+from passivo.model.feedback import Relation
+from verify.problems import Problem
+
+# methods that one default object does not show; all others are taken as they come
+VARIANTS: dict[str, dict[str, Method]] = {
+    "SymplecticEuler": {
+        "SymplecticEuler p": SymplecticEuler("p"),
+        "SymplecticEuler q": SymplecticEuler("q"),
+    },
+}
+
+
+def all_methods() -> dict[str, Method]:
+    """Title -> method."""
+    result: dict[str, Method] = {}
+    for name, cls in METHODS.items():
+        result.update(VARIANTS[name] if name in VARIANTS else {name: cls()})
+    return result
+
+
+def reason_against(method: Method, problem: Problem) -> str:
+    """Why a method does not apply to a problem, empty where it does; Passivo must refuse just these."""
+    if isinstance(method, SymplecticEuler):
+        positions = method.positions or problem.model.positions
+        if not 0 < len(positions) < len(problem.model.states):
+            return "positions and momenta are not told apart"
+    solves_no_relation = isinstance(method, RungeKutta | ClosedLoopAVF)
+    if solves_no_relation and any(isinstance(law, Relation) for law in problem.laws.values()):
+        return "no equation to solve a Relation in"
+    return ""

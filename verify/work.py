@@ -1,0 +1,71 @@
+"""All measurements, in several processes, with a line of progress for each."""
+
+from __future__ import annotations
+
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import replace
+
+from rich.console import Console
+
+import passivo as pv
+from verify.claims import Finding
+from verify.measure import Drift, Result, drift, measure
+from verify.methods import all_methods, reason_against
+from verify.problems import PROBLEMS
+
+
+def task(kind: str, title: str, name: str) -> Result | Drift | str:
+    """One measurement, in a process of its own; a text says what went wrong."""
+    method, problem = all_methods()[title], PROBLEMS[name]
+    refused = reason_against(method, problem)
+    try:
+        if refused:
+            pv.compile(
+                problem.model, method, problem.step, start=problem.start, laws=problem.laws, engine="python"
+            )
+            return f"accepted, although it should be refused: {refused}"
+        return drift(method, problem) if kind == "drift" else measure(method, problem)
+    except pv.MethodError as error:
+        return "" if refused else f"refused: {error}"
+
+
+def tasks(methods: list[str], problems: list[str]) -> list[tuple[str, str, str]]:
+    """What there is to do, the long runs first: short ones then keep all processes busy to the end."""
+    known = all_methods()
+    long = [
+        ("drift", title, name)
+        for name in problems
+        for title in methods
+        if PROBLEMS[name].drift and not reason_against(known[title], PROBLEMS[name])
+    ]
+    return long + [("short", title, name) for name in problems for title in methods]
+
+
+def measure_all(
+    methods: list[str], problems: list[str], jobs: int, console: Console
+) -> tuple[dict[str, dict[str, Result]], list[Finding]]:
+    """Results by method and problem, in the order given; and what could not be measured."""
+    work = tasks(methods, problems)
+    answers: dict[tuple[str, str, str], Result | Drift | str] = {}
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+        waiting = {pool.submit(task, *item): item for item in work}
+        for done, future in enumerate(as_completed(waiting), start=1):
+            item = waiting[future]
+            answers[item] = future.result()
+            what = "a long run" if item[0] == "drift" else "order and balance"
+            console.print(
+                f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}", markup=False, highlight=False
+            )
+    results: dict[str, dict[str, Result]] = {title: {} for title in methods}
+    troubles = []
+    for (_, title, name), answer in ((item, answers[item]) for item in reversed(work)):
+        if isinstance(answer, str):
+            if answer:
+                troubles.append(Finding(title, name, "to apply where it should", answer))
+        elif isinstance(answer, Drift):
+            results[title][name] = replace(results[title][name], drift=answer)
+        else:
+            results[title][name] = answer
+    return {t: {n: found[n] for n in problems if n in found} for t, found in results.items()}, troubles
