@@ -205,13 +205,13 @@ def _write_averages(source: Source, layout: Layout, equation: Equation, here: Ma
     ]  # fmt: skip
     point = {x: a + tau * d for x, a, d in zip(ends.states, ends.a, ends.d)}
     source.leaf("sample", "m, tau, weight", {**here, tau: "tau", weight: "weight"}, outputs, point)
-    levels = LEVELS if equation.nodes is None else (equation.nodes,)
-    rules = [gauss(count) for count in levels] if averages else []
+    levels = (1,) if not averages else LEVELS if equation.nodes is None else (equation.nodes,)
+    rules = [gauss(count) for count in levels]
     constants = {
         "LEVELS": len(levels),
         "LEVEL_START": tuple(sum(levels[:i]) for i in range(len(levels) + 1)),
-        "NODES": tuple(float(t) for nodes, _ in rules for t in nodes) or (0.5,),
-        "WEIGHTS": tuple(float(w) for _, weights in rules for w in weights) or (1.0,),
+        "NODES": tuple(float(t) for nodes, _ in rules for t in nodes),
+        "WEIGHTS": tuple(float(w) for _, weights in rules for w in weights),
         "AVERAGE_COUNT": len(averages) + len(pairs),
     }
     return _Averages(bindings, slopes, slope_bindings, constants)
