@@ -72,7 +72,8 @@ class CompiledPart:
         self.inputs = self._section("INPUT", module.STAGES * (w + module.SIGNALS))
         self.work = self._section("WORK", w)
         self.mean_output = self._section("MEAN", w)
-        self._tick: Callable = module.step
+        # plain Python gives NaN and inf as machine code does: without a warning
+        self._tick: Callable = np.errstate(all="ignore")(module.step) if self.engine == "python" else module.step
         self._single = module.STAGES * (w + module.SIGNALS) == 1
 
     def _section(self, name: str, size: int) -> np.ndarray:
@@ -105,11 +106,16 @@ class CompiledPart:
 
     def _set_input(self, u: Any) -> None:
         if self._single:
-            self.inputs[0] = u[0] if hasattr(u, "__len__") else u
-            if not hasattr(u, "__len__") or len(u) == 1:
+            if (isinstance(u, list | tuple) and len(u) == 1) or (isinstance(u, np.ndarray) and u.shape == (1,)):
+                u = u[0]
+            if isinstance(u, float | int):
+                self.inputs[0] = u
                 return
         each = self.module.WIDTH + self.module.SIGNALS
-        values = np.atleast_1d(np.asarray(u, dtype=float))
+        try:
+            values = np.atleast_1d(np.asarray(u, dtype=float))
+        except (TypeError, ValueError):
+            raise InputError(f"step takes numbers ({', '.join(self.input_names) or 'none'}), not {u!r}") from None
         if values.shape != (each,):
             raise InputError(f"step takes {each} input values ({', '.join(self.input_names) or 'none'}), got shape {values.shape}")
         self.inputs.reshape(self.module.STAGES, each)[:] = values
