@@ -51,9 +51,14 @@ def tick(m, h):
     for i in range(STATES):
         m[START + i] = m[STATE + i]
     status = advance(m, h)
-    if status != OK:
+    if status != OK:  # substeps may have been taken: undo them
         for i in range(STATES):
             m[STATE + i] = m[START + i]
+        for k in range(WIDTH):
+            m[WORK + k] = 0.0
+            m[MEAN + k] = 0.0
+        for r in range(ROWS):
+            m[LOST + r] = 0.0
         return status
     for k in range(WIDTH):
         m[MEAN + k] /= h
