@@ -18,9 +18,9 @@ A_LOST = 2
 A_EDITED = 4
 A_CREATED = 6
 A_BOOKED = 8
-A_RISE = 10  # excess of created beyond roundoff
+A_RISE = 10  # excess of created beyond roundoff, at present
 A_FALL = 11  # the same for -created
-A_UNNOTICED = 12  # excess of |created - booked|, upwards
+A_UNNOTICED = 12  # the same for created - booked
 A_ROUNDOFF = 13  # the largest r so far
 A_LOW = 14  # least C so far and its time
 A_HIGH = 16
@@ -29,7 +29,8 @@ A_REMOVED = 21
 A_MARK = 24  # step at which the bias is next remembered
 A_FIRST = 25  # bias at about half of the run: A_FIRST <= half
 A_NEXT = 26
-ACCOUNT_SIZE = 27
+A_MOST = 27  # the largest A_RISE, A_FALL, A_UNNOTICED so far: a later loss must not hide an earlier gain
+ACCOUNT_SIZE = 30
 
 
 def add(m, at, value):
@@ -54,6 +55,9 @@ def enter(m, at, change, work, lost, booked, scale, time):
         m[at + A_UNNOTICED] = max(0.0, m[at + A_UNNOTICED] + created - booked - roundoff)
     m[at + A_RISE] = max(0.0, m[at + A_RISE] + created - roundoff)
     m[at + A_FALL] = max(0.0, m[at + A_FALL] - created - roundoff)
+    for k in range(3):
+        if m[at + A_RISE + k] > m[at + A_MOST + k]:
+            m[at + A_MOST + k] = m[at + A_RISE + k]
     if roundoff > m[at + A_ROUNDOFF]:
         m[at + A_ROUNDOFF] = roundoff
 

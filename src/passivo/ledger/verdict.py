@@ -86,15 +86,16 @@ def _judge_row(row: np.ndarray, name: str, allowance: float, stopped: str) -> Ve
     roundoff, bias = float(row[A.A_ROUNDOFF]), float(row[A.A_BIAS])
     created = float(row[A.A_CREATED] + row[A.A_CREATED + 1])
     unnoticed = created - float(row[A.A_BOOKED] + row[A.A_BOOKED + 1])
+    rise, fall, hidden = (float(value) for value in row[A.A_MOST : A.A_MOST + 3])
     kind: Kind
     reason = stopped
     if stopped:
         kind = "none"
     elif not (math.isfinite(created) and math.isfinite(roundoff)):
         kind, reason = "none", "the ledger holds a number that is not finite"
-    elif row[A.A_RISE] <= roundoff:
-        kind = "exact" if row[A.A_FALL] <= roundoff else "passive"
-    elif row[A.A_BOOKED] != 0.0 and row[A.A_UNNOTICED] <= roundoff and bias <= allowance:
+    elif rise <= roundoff:
+        kind = "exact" if fall <= roundoff else "passive"
+    elif row[A.A_BOOKED] != 0.0 and hidden <= roundoff and bias <= allowance:
         kind = "booked"
     else:
         kind = "active"
