@@ -12,7 +12,7 @@ from passivo.ledger import accounts as A
 from passivo.ledger.verdict import judge
 
 EPSILON = 2.0**-52
-KERNELS = (A.add, A.enter, A.remember, A.book)
+KERNELS = (A.add, A.exceed, A.enter, A.remember, A.book)
 
 
 def kernels(**constants):
@@ -71,7 +71,7 @@ def brute_force(series):
 @given(st.lists(st.integers(-50, 50), min_size=1, max_size=60))
 def test_bias_and_removed_against_brute_force(series):
     m = booked([float(value) for value in series])
-    bias, start, end = brute_force(series)
+    bias, *_ = brute_force(series)
     removed = brute_force([-value for value in series])[0]
     result = verdict(m)
     assert result.bias == bias and result.removed == removed
@@ -142,7 +142,7 @@ def test_a_negative_loss_is_counted_as_created():
 
 
 def test_half_of_the_run_is_remembered():
-    """`bounded`: the bias at half of the run, or between a quarter and a half where the length is not known."""
+    """`bounded`: the bias at half of the run, or at a power of two where its length is not known."""
     half = booked([1.0] * 5 + [-1.0, 1.0] * 5 + [-5.0], half=8)
     assert verdict(half).bounded and half[A.A_FIRST] == 5.0
     assert not verdict(booked([1.0] * 16, half=8)).bounded
@@ -154,7 +154,15 @@ def test_half_of_the_run_is_remembered():
 def module(rows, width, row_of_input, keeps_book=False):
     """`book` for several rows on a memory of its own."""
     at, names = 0, {}
-    sizes = {"TIME": 2, "COUNT": 1, "RECEIVED": rows, "SCALE": rows, "WORK": width, "LOST": rows, "CHANGE": rows}
+    sizes = {
+        "TIME": 2,
+        "COUNT": 1,
+        "RECEIVED": rows,
+        "SCALE": rows,
+        "WORK": width,
+        "LOST": rows,
+        "CHANGE": rows,
+    }
     sizes |= {"BOOKED": rows, "PORT_WORK": 2 * width, "ACCOUNTS": (rows + 1) * A.ACCOUNT_SIZE}
     for name, size in sizes.items():
         names[name], at = at, at + size
@@ -182,7 +190,10 @@ def test_rows_add_up_to_the_total():
     last = at.ACCOUNTS + 3 * A.ACCOUNT_SIZE
     found = [m[last + column] + m[last + column + 1] for column in (A.A_WORK, A.A_LOST, A.A_CREATED)]
     assert found == pytest.approx(total, rel=1e-12)
-    assert [m[at.PORT_WORK] + m[at.PORT_WORK + 1], m[at.PORT_WORK + 2] + m[at.PORT_WORK + 3]] == pytest.approx(port)
+    assert [
+        m[at.PORT_WORK] + m[at.PORT_WORK + 1],
+        m[at.PORT_WORK + 2] + m[at.PORT_WORK + 3],
+    ] == pytest.approx(port)
     assert m[at.TIME] + m[at.TIME + 1] == 5.0 and m[at.COUNT] == 20.0
 
 

@@ -9,7 +9,17 @@ from passivo.ledger.verdict import Verdict, judge
 ROUNDOFF = 1e-12
 
 
-def row(created=0.0, rise=0.0, fall=0.0, bias=0.0, removed=0.0, book=0.0, unnoticed=0.0, first=0.0, window=(0.0, 0.0)):
+def row(
+    created=0.0,
+    rise=0.0,
+    fall=0.0,
+    bias=0.0,
+    removed=0.0,
+    book=0.0,
+    unnoticed=0.0,
+    first=0.0,
+    window=(0.0, 0.0),
+):
     m = np.zeros(A.ACCOUNT_SIZE)
     m[A.A_CREATED], m[A.A_BIAS] = created, bias
     m[A.A_MOST : A.A_MOST + 3] = rise, fall, unnoticed
@@ -28,7 +38,7 @@ def verdict(allowance=0.0, stopped="", **fields):
     [
         ({}, "exact", "exact: energy was neither created nor removed beyond roundoff (1e-12 J per step)"),
         ({"rise": ROUNDOFF, "fall": ROUNDOFF}, "exact", "exact: energy"),
-        ({"fall": 1.0, "removed": 3.25}, "passive", "passive: no energy was created; the numerics removed 3.25 J"),
+        ({"fall": 1.0, "removed": 3.25}, "passive", "passive: no energy was created; the numerics removed 3.25"),
         (
             {"rise": 1.0, "bias": 1081.0, "window": (0.0, 0.1)}, "active",
             "active: created 1081 J in part body between t = 0 and 0.1 s",

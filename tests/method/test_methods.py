@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.optimize import fsolve
-from strategies import build
 
 import passivo as pv
 from passivo.method.catalogue import METHODS
 from passivo.model.expression import evaluate
+from strategies import build
 
 IMPLICIT = [pv.AVF(), pv.ClosedLoopAVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler()]
 EVERY = [cls() for cls in METHODS.values()]
@@ -42,7 +42,9 @@ def test_feedback(method):
 def test_feedback_of_the_closed_loop_average_is_averaged_with_the_field():
     """Work = h ∫ y φ(y) dτ along the straight line; y = p here."""
     law = pv.Feedback(lambda y: -pv.atan(3 * y))
-    part = compiled(pv.library.pendulum(), pv.ClosedLoopAVF(), 0.3, start={"q": 2.0, "p": 0.5}, laws={"torque": law})
+    part = compiled(
+        pv.library.pendulum(), pv.ClosedLoopAVF(), 0.3, start={"q": 2.0, "p": 0.5}, laws={"torque": law}
+    )
     nodes, weights = np.polynomial.legendre.leggauss(20)
     for _ in range(3):
         x = part.state.copy()
@@ -54,9 +56,11 @@ def test_feedback_of_the_closed_loop_average_is_averaged_with_the_field():
 
 @pytest.mark.parametrize("method", [pv.Heun(), pv.RK4()], ids=name_of)
 def test_feedback_at_the_stages_of_runge_kutta(method):
-    """Feedback at every stage is the closed-loop field: the same steps as with the law written into the loss."""
+    """Feedback at every stage is the closed-loop field: the same steps as with the law in the loss."""
     damped = compiled(pv.library.pendulum(b=0.4), method, 0.1, start={"q": 2.0})
-    fed = compiled(pv.library.pendulum(), method, 0.1, start={"q": 2.0}, laws={"torque": pv.Feedback(lambda y: -0.4 * y)})
+    fed = compiled(
+        pv.library.pendulum(), method, 0.1, start={"q": 2.0}, laws={"torque": pv.Feedback(lambda y: -0.4 * y)}
+    )
     for _ in range(10):
         damped.step([0.0])
         fed.step()
@@ -65,7 +69,9 @@ def test_feedback_at_the_stages_of_runge_kutta(method):
 
 
 @pytest.mark.parametrize("method", IMPLICIT, ids=name_of)
-@pytest.mark.parametrize("model", [pv.library.pendulum(b=0.1), pv.library.microphone()], ids=lambda model: model.name)
+@pytest.mark.parametrize(
+    "model", [pv.library.pendulum(b=0.1), pv.library.microphone()], ids=lambda model: model.name
+)
 def test_relation(method, model):
     """ρ(ȳ, v) = 0 holds between the mean output and the input used, and the work is h ȳ v."""
     start = {"q": 2.0, "p": 1.0} | ({"Q": 1.5} if "Q" in model.states else {})
@@ -95,7 +101,7 @@ def test_relation_and_feedback_agree(method):
 
 
 def test_a_linear_law_is_one_law_for_the_closed_loop_average():
-    """u = −0.3y with y linear: the mean of the law is the law of the mean, so Relation and held input give the same."""
+    """u = −0.3y with y linear: the mean of the law is the law of the mean, and both forms agree."""
     parts = [
         compiled(pv.library.pendulum(), pv.ClosedLoopAVF(), 0.2, start={"q": 2.0}, laws={"torque": law})
         for law in (pv.Feedback(lambda y: -0.3 * y), pv.Relation(lambda y, u: u + 0.3 * y))
@@ -120,7 +126,7 @@ def test_relations_need_an_equation(method):
 
 @pytest.mark.parametrize("method", [pv.AVF(), pv.ClosedLoopAVF(), pv.ImplicitMidpoint()], ids=name_of)
 def test_microphone_with_cube_root_feedback(method, monkeypatch):
-    """u = −½ cbrt(y) as y + 8u³ = 0: infinitely steep as u(y), harmless as a relation. Spec 2.6: 30 random starts."""
+    """u = −½ cbrt(y) as y + 8u³ = 0: infinitely steep as u(y), harmless as a relation (spec 2.6)."""
     rng = np.random.default_rng(4)
     part = compiled(pv.library.microphone(), method, 0.1, start={"q": 2.0}, laws={"voltage": MICROPHONE})
     finished = whole = 0
@@ -155,7 +161,9 @@ def test_feedback_over_feedthrough_becomes_a_relation():
     assert part.verdict.kind == "exact"
 
 
-@pytest.mark.parametrize("method", [None, *EVERY], ids=lambda method: "none" if method is None else name_of(method))
+@pytest.mark.parametrize(
+    "method", [None, *EVERY], ids=lambda method: "none" if method is None else name_of(method)
+)
 def test_a_part_without_states(method):
     """A damper needs no method; any that is given books the same loss."""
     if isinstance(method, pv.SymplecticEuler):
@@ -174,7 +182,7 @@ CLUTCH = pv.System(
 
 @pytest.mark.parametrize("method", EVERY, ids=name_of)
 def test_signals_modulate_loss_and_ports(method):
-    """Signals carry no power: they change what is lost and supplied, and the balance stays what the method makes it."""
+    """Signals carry no power: they change what is lost and supplied, not the balance."""
     part = compiled(CLUTCH, method, 0.001, start={"q": 1.0, "p": 0.5})
     for grip, gain in ((0.0, 0.0), (2.0, 0.5), (0.5, -0.5)):
         x = part.state.copy()
@@ -270,7 +278,11 @@ def test_symplectic_euler_keeps_the_area(variant):
 
 def test_what_symplectic_euler_refuses():
     plain = pv.System(["q", "p"], "p**2/2 + q**2/2", [[0, 1], [-1, 0]])
-    for method in (pv.SymplecticEuler(), pv.SymplecticEuler("x", ("q",)), pv.SymplecticEuler(positions=("x",))):
+    for method in (
+        pv.SymplecticEuler(),
+        pv.SymplecticEuler("x", ("q",)),
+        pv.SymplecticEuler(positions=("x",)),
+    ):
         with pytest.raises(pv.MethodError):
             compiled(plain, method, 0.1)
     assert compiled(plain, pv.SymplecticEuler(positions=("q",)), 0.1).module.UNKNOWNS == 0
@@ -278,7 +290,7 @@ def test_what_symplectic_euler_refuses():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_closed_loop_average_against_scipy(seed):
-    """X − x = h ∫ f(x + τ(X − x)) dτ with f from J, R, G and a numerical gradient; work and loss are the same averages."""
+    """X − x = h ∫ f(x + τ(X − x)) dτ with a numerical gradient; work and loss are the same averages."""
     case = build(seed, 3)
     system = case.system
     part = compiled(system, pv.ClosedLoopAVF(), case.h, start=dict(zip(system.states, case.x)))
@@ -311,7 +323,9 @@ def test_closed_loop_average_against_scipy(seed):
 
 def test_closed_loop_average_of_a_field_without_states():
     """x' = u with H = x⁴: the field is constant, the output is not; its mean is still exact."""
-    part = compiled(pv.System(["x"], "x**4/4", ports={"rate": pv.flow([1])}), pv.ClosedLoopAVF(), 0.5, start={"x": 1.0})
+    part = compiled(
+        pv.System(["x"], "x**4/4", ports={"rate": pv.flow([1])}), pv.ClosedLoopAVF(), 0.5, start={"x": 1.0}
+    )
     part.step([2.0])
     assert part.state == pytest.approx([2.0]) and part.work == pytest.approx([15 / 4], rel=1e-14)
     assert part.verdict.kind == "exact"

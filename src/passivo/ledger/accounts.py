@@ -42,6 +42,17 @@ def add(m, at, value):
     m[at] = new
 
 
+def exceed(m, at, which, more):
+    """Excess `which` of the account at `at` goes on by `more`, never below 0; the largest is kept."""
+    excess = m[at + A_RISE + which] + more
+    if excess > 0.0:
+        m[at + A_RISE + which] = excess
+        if excess > m[at + A_MOST + which]:
+            m[at + A_MOST + which] = excess
+    else:
+        m[at + A_RISE + which] = 0.0
+
+
 def enter(m, at, change, work, lost, booked, scale, time):
     """Book one step into the account that begins at `at`; `time` is the end of the step."""
     kept = lost if lost > 0.0 else 0.0  # a negative loss is no loss: it shows up as created
@@ -52,12 +63,9 @@ def enter(m, at, change, work, lost, booked, scale, time):
     add(m, at + A_CREATED, created)
     if KEEPS_BOOK:
         add(m, at + A_BOOKED, booked)
-        m[at + A_UNNOTICED] = max(0.0, m[at + A_UNNOTICED] + created - booked - roundoff)
-    m[at + A_RISE] = max(0.0, m[at + A_RISE] + created - roundoff)
-    m[at + A_FALL] = max(0.0, m[at + A_FALL] - created - roundoff)
-    for k in range(3):
-        if m[at + A_RISE + k] > m[at + A_MOST + k]:
-            m[at + A_MOST + k] = m[at + A_RISE + k]
+        exceed(m, at, 2, created - booked - roundoff)
+    exceed(m, at, 0, created - roundoff)
+    exceed(m, at, 1, -created - roundoff)
     if roundoff > m[at + A_ROUNDOFF]:
         m[at + A_ROUNDOFF] = roundoff
 
