@@ -38,7 +38,7 @@ def verdict(allowance=0.0, stopped="", **fields):
     [
         ({}, "exact", "exact: energy was neither created nor removed beyond roundoff (1e-12 J per step)"),
         ({"rise": ROUNDOFF, "fall": ROUNDOFF}, "exact", "exact: energy"),
-        ({"fall": 1.0, "removed": 3.25}, "passive", "passive: no energy was created; the numerics removed 3.25"),
+        ({"fall": 1.0, "removed": 3.25}, "passive", "passive: no energy was created; the numerics removed"),
         (
             {"rise": 1.0, "bias": 1081.0, "window": (0.0, 0.1)}, "active",
             "active: created 1081 J in part body between t = 0 and 0.1 s",

@@ -109,7 +109,7 @@ def _visit(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
     elif isinstance(f, sp.Max | sp.Min):
         node = _visit(_largest(f), ends, memo)
     elif isinstance(f, sp.atan2):
-        node = _angle(f, *(_visit(arg, ends, memo) for arg in f.args), ends)
+        node = _angle(_visit(f.args[0], ends, memo), _visit(f.args[1], ends, memo), ends)
     else:
         node = _function(f, _visit(f.args[0], ends, memo), ends)
     memo[f] = node
@@ -213,7 +213,7 @@ def _function(f: Any, node: Node, ends: Ends) -> Node:
     return _chained(f, node, factor)
 
 
-def _angle(f: Any, y: Node, x: Node, ends: Ends) -> Node:
+def _angle(y: Node, x: Node, ends: Ends) -> Node:
     """The angle atan2(y, x), turned on across the cut: atan2(cross, dot) of the two directions."""
     cross = x.mid * y.change(ends) - y.mid * x.change(ends)
     factor = atanc(cross, x.old * x.new + y.old * y.new)
