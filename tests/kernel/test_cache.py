@@ -1,4 +1,4 @@
-"""Generated modules on disk: found again without SymPy and without compiling, never stale, safe to race for."""
+"""Generated modules on disk: found again without SymPy or compiling, never stale, safe to race for."""
 
 import json
 import os
@@ -17,7 +17,7 @@ SCRIPT = """
 import json, sys
 import passivo as pv
 from passivo.kernel import cache
-model = pv.System(["q", "p"], "k*q**4/4 + p**2/2", [[0, 1], [-1, 0]], params={"k": float(sys.argv[2])}, positions=["q"])
+model = pv.System(["q", "p"], "k*q**4/4 + p**2/2", [[0, 1], [-1, 0]], params={"k": float(sys.argv[2])})
 part = pv.compile(model, pv.AVF(), 0.1, start={"q": 1.0}, engine=sys.argv[1])
 for _ in range(3):
     part.step()
@@ -37,7 +37,11 @@ def start(engine="python", k=2.0, **environment):
     for name in [name for name, value in environment.items() if value is None]:
         del env[name]
     return subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, engine, str(k)], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SCRIPT, engine, str(k)],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -86,7 +90,9 @@ def test_another_parameter_value_needs_no_new_module(raced):
 def test_an_edit_of_a_kernel_is_never_stale(tmp_path):
     """A changed comment gives another module; a changed line another result."""
     source, folder = tmp_path / "src", tmp_path / "cache"
-    shutil.copytree(Path(pv.__file__).parent, source / "passivo", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(
+        Path(pv.__file__).parent, source / "passivo", ignore=shutil.ignore_patterns("__pycache__")
+    )
     options = {"PYTHONPATH": source, "PASSIVO_CACHE": folder, "PYTHONDONTWRITEBYTECODE": "1"}
     plain = finish(start(**options))
     assert Path(plain["source"]).is_relative_to(source)
@@ -112,7 +118,12 @@ def test_a_read_only_home_still_works(tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     nowhere = tmp_path / "file" / "home"
-    options = {"HOME": nowhere, "XDG_CACHE_HOME": nowhere / "cache", "TMPDIR": temporary, "PASSIVO_CACHE": None}
+    options = {
+        "HOME": nowhere,
+        "XDG_CACHE_HOME": nowhere / "cache",
+        "TMPDIR": temporary,
+        "PASSIVO_CACHE": None,
+    }
     first, second = finish(start(**options)), finish(start(**options))
     assert Path(first["folder"]).is_relative_to(temporary)
     assert first["state"] == second["state"] and first["folder"] == second["folder"] and not second["sympy"]

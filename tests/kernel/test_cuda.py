@@ -37,7 +37,8 @@ def compare(model, method, h, steps, starts, inputs, laws):
         same = [slice(module.STATE, module.STATE + module.STATES), slice(module.TIME, module.TIME + 3),
                 slice(module.ACCOUNTS, module.ACCOUNTS + module.ACCOUNTS_COUNT * module.ACCOUNT_SIZE)]
         mine, theirs = (np.concatenate([m[s] for s in same]) for m in (part.memory, row))
-        gap = max(gap, float(np.max(np.abs(mine - theirs) / (1e-300 + np.abs(mine)), initial=0.0, where=mine != theirs)))
+        change = np.abs(mine - theirs) / (1e-300 + np.abs(mine))
+        gap = max(gap, float(np.max(change, initial=0.0, where=mine != theirs)))
         result.append([row[module.STATUS], status, part.memory[module.COUNT], row[module.COUNT]])
     return {"gap": gap, "ends": result}
 

@@ -5,11 +5,11 @@ import pytest
 import sympy as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import cases
 
 import passivo as pv
 from passivo.kernel.equation import Equation
 from passivo.kernel.slopes import Ends
+from strategies import cases
 
 METHODS = (pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF())
 
@@ -89,7 +89,9 @@ def matrix_and_differences(part, rng, size):
     matrix = m[module.MATRIX : module.MATRIX + k * k].reshape(k, k).copy()
     step = np.longdouble(1e-6)
     unit = np.eye(k, dtype=np.longdouble) * step
-    numeric = np.stack([(residual(z + e) - residual(z - e)) / (2 * step) for e in unit], axis=1) if k else matrix
+    numeric = (
+        np.stack([(residual(z + e) - residual(z - e)) / (2 * step) for e in unit], axis=1) if k else matrix
+    )
     return matrix, numeric
 
 
@@ -148,7 +150,7 @@ def test_jacobian_of_the_library(model, start, method):
 
 
 def test_adaptive_averages_grow_until_the_gap_is_rounding():
-    """A term that no closed form covers: few nodes for a small step, more for a large one, the balance exact for both."""
+    """No closed form covers this term: few nodes for a small step, more for a large one, both exact."""
     model = pv.System(["x", "y"], "sqrt(1 + x**2 + y**4) + exp(x*y/3)", [[0, 1], [-1, 0]])
     levels = []
     for h in (1e-3, 1.5):

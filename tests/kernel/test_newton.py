@@ -31,9 +31,11 @@ def test_stiff_steps_converge_at_once(stiffness, method):
 
 
 def test_a_driven_system_comes_to_rest():
-    """Spring and force cancel to rounding and the momentum goes to 0: no size of its own to converge against."""
+    """Spring and force cancel to rounding, the momentum goes to 0: it has no size to converge against."""
     for method in (pv.AVF(), pv.ImplicitEuler(), pv.ClosedLoopAVF()):
-        part = compiled(pv.library.duffing(alpha=1e6, beta=10.0, b=300.0), method, step=0.01, start={"q": 0.1})
+        part = compiled(
+            pv.library.duffing(alpha=1e6, beta=10.0, b=300.0), method, step=0.01, start={"q": 0.1}
+        )
         for _ in range(600):
             part.step([1.0])
         assert part.state[0] == pytest.approx(1e-6, rel=1e-9)
@@ -52,7 +54,7 @@ def test_strongly_nonlinear_steps_keep_the_balance(step):
 
 
 def test_a_large_correction_is_not_taken_for_rounding():
-    """A steep equation far from its solution has terms of 1e21; what is small against those is not converged."""
+    """Far from its solution a steep equation has terms of 1e21; small against those is not converged."""
     part = compiled(pv.library.duffing(alpha=-1.0, beta=100.0), step=30.0, start={"q": 1.0, "p": 3.0})
     for k in range(20):
         before = part.stored
@@ -140,7 +142,9 @@ def test_a_failure_after_some_halves_undoes_them():
     assert part.work.tolist() == [0.0] and part.lost == 0.0 and part.mean_output.tolist() == [0.0]
 
 
-@pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ClosedLoopAVF(), pv.ImplicitEuler()], ids=str)
+@pytest.mark.parametrize(
+    "method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ClosedLoopAVF(), pv.ImplicitEuler()], ids=str
+)
 def test_an_equation_without_solution_is_an_error(method):
     part = compiled(pv.library.pendulum(), method, start={"q": 1.0, "p": 0.5}, laws={"torque": NO_SOLUTION})
     with pytest.raises(pv.ConvergenceError, match="no solution") as caught:
@@ -155,7 +159,13 @@ def test_a_run_that_fails_keeps_what_it_has():
     wall = pv.Relation(lambda y, u: u**2 - 0.5 - y)  # no real u once y < -0.5
     with pytest.raises(pv.ConvergenceError) as caught:
         pv.simulate(
-            pv.library.pendulum(), pv.AVF(), step=0.05, until=10, start={"q": 1.5}, inputs={"torque": wall}, engine="python"
+            pv.library.pendulum(),
+            pv.AVF(),
+            step=0.05,
+            until=10,
+            start={"q": 1.5},
+            inputs={"torque": wall},
+            engine="python",
         )
     error = caught.value
     assert error.time > 0 and len(error.run["q"]) == round(error.time / 0.05) + 1
@@ -163,9 +173,11 @@ def test_a_run_that_fails_keeps_what_it_has():
     assert error.state["q"] == float(error.run["q"][-1])
 
 
-@pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF()], ids=str)
+@pytest.mark.parametrize(
+    "method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF()], ids=str
+)
 def test_a_component_that_stays_zero_converges(method):
-    """Two oscillators, one at rest: its correction is 0 of 0 (the stopping rule has no units and no floor)."""
+    """Two oscillators, one at rest: its correction is 0 of 0 (the rule has no units and no floor)."""
     model = pv.System(
         ["q", "p", "r", "s"], "q**2/2 + q**4/4 + p**2/2 + r**2/2 + r**4/4 + s**2/2",
         [[0, 1, 0, 0], [-1, 0, 0, 0], [0, 0, 0, 1], [0, 0, -1, 0]],
@@ -180,7 +192,7 @@ def test_a_component_that_stays_zero_converges(method):
 
 
 def test_a_free_direction_that_cancels_to_zero():
-    """The force on a mass between equal springs cancels: rounding of the terms decides, not the size of the state."""
+    """Forces of equal springs cancel: rounding of the terms decides, not the size of the state."""
     model = pv.System(
         ["q", "p"], "p**2/2 + cosh(q - 1) + cosh(q + 1) + q**4", [[0, 1], [-1, 0]],
     )  # fmt: skip
@@ -198,7 +210,9 @@ def test_a_pendulum_near_rest_balances_in_few_iterations(amplitude):
     assert part.iterations <= 3.0
     assert part.verdict.kind == "exact"
     q, p = part.state / amplitude
-    assert (q**2 + p**2) == pytest.approx(1.0, rel=1e-12)  # not part.stored: 1 − cos q is 0 in double precision
+    assert (q**2 + p**2) == pytest.approx(
+        1.0, rel=1e-12
+    )  # not part.stored: 1 − cos q is 0 in double precision
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
@@ -245,7 +259,9 @@ def test_lu_with_pivoting(k, seed):
     assert x == pytest.approx(np.linalg.solve(A, b), rel=1e-6, abs=1e-6 * np.abs(x).max())
 
 
-@pytest.mark.parametrize("matrix", [[[0.0]], [[1.0, 2.0], [2.0, 4.0]], [[np.nan, 1.0], [1.0, np.nan]], np.zeros((3, 3))])
+@pytest.mark.parametrize(
+    "matrix", [[[0.0]], [[1.0, 2.0], [2.0, 4.0]], [[np.nan, 1.0], [1.0, np.nan]], np.zeros((3, 3))]
+)
 def test_singular_matrices_are_found(matrix):
     A = np.array(matrix)
     k = len(A)

@@ -1,7 +1,7 @@
 """Difference calculus: f(b) − f(a) without cancellation, against 60 digits."""
 
 import math
-from functools import lru_cache
+from functools import cache
 
 import mpmath
 import numpy as np
@@ -24,8 +24,10 @@ SIZES = (1.0, 1e-2, 1e-4, 1e-7, 1e-10, 1e-14)
 # {0} and {1} stand for inner formulas; every function of the parser, kept inside its domain
 SHAPES = (
     "sin({0})", "cos({0})", "tan(({0})/4)", "asin(sin({0})/2)", "acos(cos({0})/3)", "atan({0})", "sinh({0})",
-    "cosh({0})", "tanh({0})", "asinh({0})", "exp({0})", "log(2 + ({0})**2)", "sqrt(1 + ({0})**2)", "cbrt(3 + sin({0}))",
-    "atan2({0}, 3 + sin({1}))", "Abs(4 + sin({0}))", "({0})**3", "({0})**4", "1/(2 + cos({0}))", "(2 + ({0})**2)**-1.5",
+    "cosh({0})", "tanh({0})", "asinh({0})", "exp({0})", "log(2 + ({0})**2)", "sqrt(1 + ({0})**2)",
+    "cbrt(3 + sin({0}))",
+    "atan2({0}, 3 + sin({1}))", "Abs(4 + sin({0}))", "({0})**3", "({0})**4", "1/(2 + cos({0}))",
+    "(2 + ({0})**2)**-1.5",
     "(2 + ({0})**2)**1.5", "(2 + ({0})**2)**0.7", "(2 + cos({0}))**sin({1})", "({0})*({1})", "({0}) - ({1})",
     "Max({0}, {0} + 2 + sin({1}))", "Min({0}, {0} + 2 + sin({1}))", "3.7*({0})", "pi*({0}) + 1",
 )  # fmt: skip
@@ -53,7 +55,7 @@ def written(formula, arguments):
     return scope["f"]
 
 
-@lru_cache(maxsize=None)
+@cache
 def leaves(text):
     """(difference, slopes, gradient in high precision, value in high precision) of a formula."""
     f, arguments = read(text), (*ENDS.a, *ENDS.d)
@@ -162,12 +164,16 @@ def test_constants_vanish():
 @pytest.mark.parametrize(
     ("text", "a", "b"),
     [
-        ("Abs(x)", -0.25, 0.5), ("Abs(x)", 0.25, -0.5), ("Abs(x)", 0.0, 0.5), ("Abs(x)", -0.5, 0.0), ("Abs(x)", -1, 1),
-        ("Max(0, x)", -0.25, 0.5), ("Max(0, x)", -0.5, -0.25), ("Max(0, x)", 0.5, 2.0), ("Max(0, x)**2", 0.5, -2.0),
-        ("Min(1, x)", 0.5, 2.0), ("Min(1, x, 2*x)", -0.5, 2.0), ("Max(-x, x/2, 1)", -2.0, 8.0), ("cbrt(x)", -8.0, 27.0),
+        ("Abs(x)", -0.25, 0.5), ("Abs(x)", 0.25, -0.5), ("Abs(x)", 0.0, 0.5), ("Abs(x)", -0.5, 0.0),
+        ("Abs(x)", -1, 1),
+        ("Max(0, x)", -0.25, 0.5), ("Max(0, x)", -0.5, -0.25), ("Max(0, x)", 0.5, 2.0),
+        ("Max(0, x)**2", 0.5, -2.0),
+        ("Min(1, x)", 0.5, 2.0), ("Min(1, x, 2*x)", -0.5, 2.0), ("Max(-x, x/2, 1)", -2.0, 8.0),
+        ("cbrt(x)", -8.0, 27.0),
         ("cbrt(x)", -1.0, 1.0), ("cbrt(x)", 0.0, 8.0), ("sign(x)", -0.5, 2.0), ("sign(x)", 0.5, 2.0),
         ("sign(x)", 0.0, 2.0), ("x*sign(x)", -0.5, 2.0), ("Abs(x)**3", -0.5, 2.0), ("atan(x)", -100.0, 100.0),
-        ("atan2(x, -1 + 0*y)", 0.5, 2.0), ("atan2(1, x)", -3.0, 5.0), ("asin(x)", -1.0, 1.0), ("acos(x)", 0.25, 1.0),
+        ("atan2(x, -1 + 0*y)", 0.5, 2.0), ("atan2(1, x)", -3.0, 5.0), ("asin(x)", -1.0, 1.0),
+        ("acos(x)", 0.25, 1.0),
         ("asinh(x)", -2.0, 3.0), ("asinh(x)", -1e6, -1e4), ("tanh(x)", -300.0, 400.0), ("x**0.5", 0.0, 4.0),
     ],
 )  # fmt: skip

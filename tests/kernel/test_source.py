@@ -12,7 +12,10 @@ from passivo.kernel import functions
 from passivo.kernel.source import Layout, Source, _Printer, _unique
 
 x, y, k = sp.symbols("x y k", real=True)
-SCOPE = {name: getattr(math, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "atan2", "tanh", "asinh")}
+SCOPE = {
+    name: getattr(math, name)
+    for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "atan2", "tanh", "asinh")
+}
 SCOPE |= {kernel.__name__: kernel for kernel in functions.KERNELS}
 
 
@@ -28,11 +31,16 @@ def value(formula, **values):
     ("formula", "text"),
     [
         (x**1, "x_"), (x**2, "(x_*x_)"), (x**4, "(x_*x_*x_*x_)"), (x**5, "(x_**5)"), (1 / x, "1.0/(x_)"),
-        (x**-2, "1.0/(x_*x_)"), (sp.sqrt(x), "sqrt(x_)"), (1 / sp.sqrt(x), "1.0/sqrt(x_)"), (sp.Integer(3), "3.0"),
-        (sp.Rational(1, 2), "0.5"), (sp.Rational(1, 3), repr(1 / 3)), (sp.pi, repr(math.pi)), (sp.E, repr(math.e)),
-        (sp.Float(0.1, 17), "0.1"), (sp.Float(5e-324, 17), "5e-324"), (sp.Integer(-1), "-1.0"), (sp.Integer(0), "0.0"),
-        (sp.Max(x, y), "max(x_, y_)"), (sp.Min(x, 0), "min(0.0, x_)"), (sp.Abs(x), "abs(x_)"), (sp.sign(x), "sign(x_)"),
-        (sp.Heaviside(x), "heaviside(x_)"), (sp.DiracDelta(x), "0.0"), (sp.exp(x), "exp(x_)"), (x > y, "x_ > y_"),
+        (x**-2, "1.0/(x_*x_)"), (sp.sqrt(x), "sqrt(x_)"), (1 / sp.sqrt(x), "1.0/sqrt(x_)"),
+        (sp.Integer(3), "3.0"),
+        (sp.Rational(1, 2), "0.5"), (sp.Rational(1, 3), repr(1 / 3)), (sp.pi, repr(math.pi)),
+        (sp.E, repr(math.e)),
+        (sp.Float(0.1, 17), "0.1"), (sp.Float(5e-324, 17), "5e-324"), (sp.Integer(-1), "-1.0"),
+        (sp.Integer(0), "0.0"),
+        (sp.Max(x, y), "max(x_, y_)"), (sp.Min(x, 0), "min(0.0, x_)"), (sp.Abs(x), "abs(x_)"),
+        (sp.sign(x), "sign(x_)"),
+        (sp.Heaviside(x), "heaviside(x_)"), (sp.DiracDelta(x), "0.0"), (sp.exp(x), "exp(x_)"),
+        (x > y, "x_ > y_"),
         (sp.atan2(x, y), "atan2(x_, y_)"), (pv.cbrt(x), "cbrt(x_)"),
     ],
     ids=str,
@@ -44,9 +52,12 @@ def test_printing(formula, text):
 @pytest.mark.parametrize(
     "formula",
     [
-        (x + y) ** 3, (x + y) ** -3, x ** sp.Rational(3, 2), x ** sp.Rational(-5, 2), (x + y) ** sp.Rational(7, 2),
-        x ** sp.Float(0.3), x ** (-y), (x * y) ** sp.Rational(1, 3), 2**x, 1 / (x + y), -(x**2), (-x) ** 3, x / (y / (x + 1)),
-        (x**2) ** y, (x + 1) ** sp.Rational(-1, 2) / y, x - (y - x) ** 2, sp.exp(-(x**2)) ** 2, -x * (x + y) ** -1,
+        (x + y) ** 3, (x + y) ** -3, x ** sp.Rational(3, 2), x ** sp.Rational(-5, 2),
+        (x + y) ** sp.Rational(7, 2),
+        x ** sp.Float(0.3), x ** (-y), (x * y) ** sp.Rational(1, 3), 2**x, 1 / (x + y), -(x**2), (-x) ** 3,
+        x / (y / (x + 1)),
+        (x**2) ** y, (x + 1) ** sp.Rational(-1, 2) / y, x - (y - x) ** 2, sp.exp(-(x**2)) ** 2,
+        -x * (x + y) ** -1,
     ],
     ids=str,
 )  # fmt: skip
@@ -110,7 +121,9 @@ def test_definitions_come_before_their_use_and_only_where_needed():
     text = source.functions[0]
     assert "tan" not in text and text.count("sin(") == 1
     lines = text.splitlines()
-    order = [next(i for i, line in enumerate(lines) if line.startswith(f"    {name}_ =")) for name in ("q", "r")]
+    order = [
+        next(i for i, line in enumerate(lines) if line.startswith(f"    {name}_ =")) for name in ("q", "r")
+    ]
     assert order == sorted(order)
     s = math.sin(0.4)
     assert run([0.4, 0.0])[1][16] == pytest.approx((s + s * 0.4) * s * 0.4, rel=1e-15)
@@ -136,7 +149,23 @@ def test_adding_targets_and_return_values():
 
 def test_names_that_look_like_the_generators_own():
     """States called m, h, t, tau, sin_ or with dots become locals of their own."""
-    names = ["m", "h", "t", "tau", "weight", "a.b", "a_b", "a__b", "k#0", "#0", "∇q", "q'old", "abs", "range", "lambda"]
+    names = [
+        "m",
+        "h",
+        "t",
+        "tau",
+        "weight",
+        "a.b",
+        "a_b",
+        "a__b",
+        "k#0",
+        "#0",
+        "∇q",
+        "q'old",
+        "abs",
+        "range",
+        "lambda",
+    ]
     symbols = [sp.Symbol(name, real=True) for name in names]
     layout = Layout()
     layout.take("IN", len(names))
@@ -160,13 +189,17 @@ def test_unique_names():
     assert len(set(taken)) == 4 and all(name.isidentifier() and name.endswith("_") for name in taken)
 
 
-@pytest.mark.parametrize("names", [("m", "h"), ("t", "tau"), ("step", "k"), ("n", "i"), ("weight", "tick"), ("x_", "x__")])
+@pytest.mark.parametrize(
+    "names", [("m", "h"), ("t", "tau"), ("step", "k"), ("n", "i"), ("weight", "tick"), ("x_", "x__")]
+)
 def test_models_may_use_any_names(names):
     """The same system under other names gives the same numbers."""
     q, p = names
 
     def part(q, p, stiffness):
-        model = pv.System([q, p], f"{stiffness}*{q}**4/4 + {p}**2/2", [[0, 1], [-1, 0]], params={stiffness: 2.0})
+        model = pv.System(
+            [q, p], f"{stiffness}*{q}**4/4 + {p}**2/2", [[0, 1], [-1, 0]], params={stiffness: 2.0}
+        )
         return pv.compile(model, pv.AVF(), 0.1, start={q: 1.0}, engine="python")
 
     plain, renamed = part("q", "p", "c"), part(q, p, "m" if "m" not in names else "memory")

@@ -1,4 +1,4 @@
-"""The contract of a part: what it reports after a step, what it refuses, and that it equals a run bit for bit."""
+"""The contract of a part: what it reports after a step, what it refuses; it equals a run bit for bit."""
 
 import numpy as np
 import pytest
@@ -114,7 +114,9 @@ def check_equal(run, part, states):
     assert (run.arrays["states"] == states).all()
     assert run.verdict == part.verdict
     part._refresh()
-    assert run.arrays["ledger"][-1, 0].tolist() == part._section("REPORT", part.module.REPORT_SIZE)[-6:].tolist()
+    assert (
+        run.arrays["ledger"][-1, 0].tolist() == part._section("REPORT", part.module.REPORT_SIZE)[-6:].tolist()
+    )
 
 
 @every_method
@@ -177,7 +179,13 @@ def test_parameters_changed_by_hand_are_booked_as_edited():
     for _ in range(5):
         part.step([1.0])
     assert part.verdict.kind == "exact"
-    balance = part.stored - energy([0.7, -0.3]) - account(part, A.A_WORK) + account(part, A.A_LOST) - account(part, A.A_EDITED)
+    balance = (
+        part.stored
+        - energy([0.7, -0.3])
+        - account(part, A.A_WORK)
+        + account(part, A.A_LOST)
+        - account(part, A.A_EDITED)
+    )
     assert abs(balance) < 1e-12
     fresh = compiled(model=duffing(alpha=100.0, beta=1.0), start=dict(zip("qp", x)))
     for _ in range(5):
@@ -197,7 +205,9 @@ def test_edits_of_a_composition_go_to_the_part_and_the_total():
     assert part.verdict.kind == "exact"
 
 
-@pytest.mark.parametrize("bad", [{"alfa": 1.0}, {"b": -1.0}, {"alpha": np.nan}, {"alpha": "x"}, {"alpha": 1.0, "b": -1.0}])
+@pytest.mark.parametrize(
+    "bad", [{"alfa": 1.0}, {"b": -1.0}, {"alpha": np.nan}, {"alpha": "x"}, {"alpha": 1.0, "b": -1.0}]
+)
 def test_a_bad_parameter_is_refused_and_nothing_changes(bad):
     part = compiled()
     part.step([1.0])
@@ -238,11 +248,14 @@ def test_a_place_outside_the_domain_is_refused_and_nothing_changes():
 
 
 WIDE = pv.System(
-    ["x", "y"], "x**2/2 + y**2/2", ports={"a": pv.effort([[1, 0], [0, 1]]), "b": pv.effort([1, 1])}, signals=["s"]
+    ["x", "y"], "x**2/2 + y**2/2", ports={"a": pv.effort([[1, 0], [0, 1]]), "b": pv.effort([1, 1])},
+    signals=["s"],
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("u", [[], [1.0, 2.0], [[1.0]], np.ones((1, 2)), "abc", ["x"], {}, np.zeros(0)], ids=str)
+@pytest.mark.parametrize(
+    "u", [[], [1.0, 2.0], [[1.0]], np.ones((1, 2)), "abc", ["x"], {}, np.zeros(0)], ids=str
+)
 def test_wrong_inputs_are_refused(u):
     part = compiled()
     part.step([0.25])
@@ -252,7 +265,9 @@ def test_wrong_inputs_are_refused(u):
     assert part.state.tolist() == state and part.inputs.tolist() == [0.25] and part.steps == 1
 
 
-@pytest.mark.parametrize("u", [0.5, [0.5], (0.5,), np.array(0.5), np.array([0.5]), np.float64(0.5), np.float32(0.5)])
+@pytest.mark.parametrize(
+    "u", [0.5, [0.5], (0.5,), np.array(0.5), np.array([0.5]), np.float64(0.5), np.float32(0.5)]
+)
 def test_a_single_input_may_be_given_in_many_ways(u):
     part, other = compiled(), compiled()
     part.step(u)
@@ -313,7 +328,8 @@ def test_a_state_that_overflows_is_an_error():
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
-        ({"method": pv.AVF}, pv.MethodError), ({"method": None}, pv.MethodError), ({"step": 0.0}, pv.InputError),
+        ({"method": pv.AVF}, pv.MethodError), ({"method": None}, pv.MethodError),
+        ({"step": 0.0}, pv.InputError),
         ({"step": -1e-3}, pv.InputError), ({"step": "x"}, pv.InputError), ({"step": np.nan}, pv.InputError),
         ({"start": {"z": 1.0}}, pv.InputError), ({"start": {"q": np.nan}}, pv.InputError),
         ({"laws": {"f": pv.Feedback("-y0")}}, pv.InputError), ({"model": "duffing"}, pv.ModelError),
