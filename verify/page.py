@@ -93,8 +93,8 @@ def tables(
     yield Table(
         "Long-time drift",
         f"Closed and lossless, {_lengths(problems)} steps: the most energy created or removed in any window, "
-        "then the trend: the mean energy of the last fifth less that of the first; both as shares of the energy "
-        "above the minimum at the start.",
+        "then the trend: the mean energy of the last fifth less that of the first; both as shares of the "
+        "energy above the minimum at the start.",
         grid(lambda m, r: _drift(r.drift)),
     )
     yield Table(
@@ -157,6 +157,8 @@ def _drift(drift: Drift | None) -> str:
         return f"stopped after {drift.steps}"
     if drift.kind == "exact":
         return "exact"
+    if drift.kind == "passive":
+        return f"passive {drift.largest:.1e}"
     trend = f"{drift.trend:+.0e}" if abs(drift.trend) > NO_TREND * drift.largest else "no trend"
     return f"{drift.kind} {drift.largest:.1e}, {trend}"
 
