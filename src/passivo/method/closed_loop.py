@@ -2,7 +2,7 @@
 
 The "AVF" curve of Celledoni's figures. With J, R, G constant and no feedback its states are those of AVF.
 Work and loss are averages of the same kind, and the mean of a product is not the product of the means: the
-balance is exact only where J and G are constant and neither loss nor feedback acts. Otherwise its energy error
+balance is exact only where J and G are constant and no loss or feedback acts. Otherwise its energy error
 is of order h², even if H is quadratic; a constant R creates `h ∫ (g − ḡ)'R (g − ḡ) dτ >= 0` in every step.
 """
 
