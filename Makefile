@@ -15,7 +15,7 @@ $(STAMP): requirements.lock pyproject.toml
 	touch $@
 
 run: setup
-	$(BIN)/passivo
+	$(BIN)/passivo run
 
 check: setup
 	$(BIN)/ruff check src tests bench verify examples

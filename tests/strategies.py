@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 
 import numpy as np
 from hypothesis import strategies as st
@@ -53,7 +53,7 @@ def _add(a: list[list[str]], b: list[list[str]]) -> list[list[str]]:
     return [[f"{p} + {q}" for p, q in zip(r, s)] for r, s in zip(a, b)]
 
 
-@lru_cache(maxsize=None)
+@cache
 def system(seed: int, n: int, quadratic: bool) -> pv.System:
     rng = np.random.default_rng(seed)
     x = [f"x{i}" for i in range(n)]

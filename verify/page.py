@@ -34,9 +34,7 @@ class Table:
 Results = Mapping[str, Mapping[str, Result]]  # method -> problem -> result
 
 
-def tables(
-    methods: Mapping[str, Method], problems: Mapping[str, Problem], results: Results
-) -> Iterator[Table]:
+def tables(methods: Mapping[str, Method], problems: Mapping[str, Problem], results: Results) -> Iterator[Table]:
     def grid(cell: Callable[[Method, Result], str]) -> list[list[str]]:
         """Problems downwards, methods across; rows without any entry are left out."""
         rows = []
@@ -76,8 +74,7 @@ def tables(
         )
     yield Table(
         "The same in units of roundoff",
-        "The larger of both runs, against the largest roundoff of a step, "
-        "`16 ε (Σ (|x| + |Δx|) |ḡ| + |work| + lost)`.",
+        "The larger of both runs, against the largest roundoff of a step, `16 ε (Σ (|x| + |Δx|) |ḡ| + |work| + lost)`.",
         grid(lambda m, r: _roundoffs(r.balances)),
     )
     yield Table(
@@ -105,9 +102,7 @@ def tables(
     )
 
 
-def _claims(
-    title: str, method: Method, problems: Mapping[str, Problem], results: Mapping[str, Result]
-) -> list[str]:
+def _claims(title: str, method: Method, problems: Mapping[str, Problem], results: Mapping[str, Result]) -> list[str]:
     orders = [r.order.measured for r in results.values() if r.order is not None]
     cells = [title, str(method.order), f"{min(orders):.2f} to {max(orders):.2f}" if orders else "–"]
     for name in PROPERTIES:

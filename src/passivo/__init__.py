@@ -63,14 +63,24 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from passivo.errors import ConvergenceError, DomainError, ExpressionError, FileError, InputError  # noqa: F401
-    from passivo.errors import MethodError, ModelError, NonFiniteError, PassivoError, StepError  # noqa: F401
+    from passivo.errors import (  # noqa: F401  # noqa: F401
+        ConvergenceError,
+        DomainError,
+        ExpressionError,
+        FileError,
+        InputError,
+        MethodError,
+        ModelError,
+        NonFiniteError,
+        PassivoError,
+        StepError,
+    )
     from passivo.ledger.verdict import Verdict  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
-    from passivo.model import library  # noqa: F401
+    from passivo.model import library
     from passivo.model.feedback import Feedback, Relation  # noqa: F401
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401
     from passivo.model.monolithic import Monolithic  # noqa: F401

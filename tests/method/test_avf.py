@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad_vec
 from scipy.optimize import fsolve
-from strategies import Case, build, cases
 
 import passivo as pv
 from passivo.kernel.slopes import gauss
 from passivo.model.expression import EXTENDED, evaluate
+from strategies import Case, build, cases
 
 
 def compiled(case: Case, method=None, **options):

@@ -242,6 +242,16 @@ def test_default_pendulum_is_the_one_of_the_literature():
     assert isinstance(library.pendulum(), Mechanical)
 
 
+def test_a_minimum_follows_the_parameters():
+    assert library.microphone().with_params(qbar=5.0).minimum == {"q": 5.0, "p": 0.0, "Q": 0.0}
+
+
+def test_a_changed_copy_is_still_checked():
+    lighter = library.oscillator().with_params(m=0.1)
+    with pytest.raises(ModelError, match="mass matrix"):
+        lighter.with_params(m=-1.0)
+
+
 def test_duffing_states_a_minimum_only_where_it_is_one():
     assert library.duffing().minimum == {"q": 0.0, "p": 0.0}
     assert library.duffing(alpha=-1.0).minimum is None

@@ -110,7 +110,7 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
 
     rows = [ends.d[i] - equation.increments[i] for i in solved] + list(equation.relations)
     source.leaf("residual", "m, h", here, [(f"m[{at['RESIDUAL'] + r}]", row) for r, row in enumerate(rows)], defined)
-    sizes = [sp.Add(*(sp.Abs(term) for term in sp.Add.make_args(row))) for row in rows]
+    sizes = _sizes(equation, rows)
     source.leaf("magnitude", "m, h", here, [(f"m[{at['MAGNITUDE'] + r}]", s) for r, s in enumerate(sizes)], defined)
 
     chain = _Chain(equation, averages.slopes)
@@ -127,6 +127,38 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
         "ADAPTIVE": bool(averages.bindings) and equation.nodes is None,
         **averages.constants,
     }
+
+
+def _sizes(equation: Equation, rows: Sequence[Any]) -> list[Any]:
+    """The scale at which each row rounds: its terms without their signs, and |f'| times the scale of what f is taken of.
+
+    A force that is the small difference of large ones rounds at their size, a spring's mid at |old| + |step|/2.
+    """
+    ends = equation.ends
+    known = {b: sp.Abs(a) + sp.Abs(d) for a, b, d in zip(ends.a, ends.b, ends.d)}
+    known.update({m: sp.Abs(a) + sp.Abs(d) / 2 for a, m, d in zip(ends.a, ends.m, ends.d)})
+
+    def size(f: Any) -> Any:
+        if f not in known:
+            known[f] = new(f)
+        return known[f]
+
+    def new(f: Any) -> Any:
+        if f in equation.through:
+            return size(equation.through[f])
+        if f in dict(equation.averages):
+            return size(ends.at(dict(equation.averages)[f], ends.m))
+        if f.is_Atom or not f.free_symbols:
+            return sp.Abs(f)
+        if f.is_Add or f.is_Mul:
+            return f.func(*map(size, f.args))
+        if f.is_Pow and not f.exp.free_symbols:
+            power = f.exp.is_Integer and f.exp > 0
+            return size(f.base) ** f.exp if power else sp.Abs(f) + sp.Abs(f.exp * f / f.base) * size(f.base)
+        moving = [(i, arg) for i, arg in enumerate(f.args, 1) if arg.free_symbols]
+        return sp.Abs(f) + sp.Add(*(sp.Abs(f.fdiff(i)) * size(arg) for i, arg in moving))
+
+    return [size(row) for row in rows]
 
 
 class _Chain:

@@ -42,7 +42,8 @@ def tanhc(x):
 
 def tanhc_slope(x):
     if abs(x) < 0.05:
-        return x * (-2.0 / 3.0 + x * x * 8.0 / 15.0)
+        y = x * x
+        return x * (-2.0 / 3.0 + y * (8.0 / 15.0 + y * (-34.0 / 105.0 + y * 496.0 / 2835.0)))
     t = tanh(x)
     return (1.0 - t * t - t / x) / x
 
@@ -53,7 +54,8 @@ def atanhc(x):
 
 def atanhc_slope(x):
     if abs(x) < 0.05:
-        return x * (2.0 / 3.0 + x * x * 4.0 / 5.0)
+        y = x * x
+        return x * (2.0 / 3.0 + y * (4.0 / 5.0 + y * (6.0 / 7.0 + y * 8.0 / 9.0)))
     return (1.0 / (1.0 - x * x) - atanh(x) / x) / x
 
 
@@ -63,8 +65,10 @@ def atanc(x, b):
 
 
 def atanc_slope(x, b):
-    if abs(x) < 0.05 * abs(b):
-        return -2.0 * x / (3.0 * b * b * b)
+    if abs(x) < 0.05 * b:  # b < 0: the angle is near pi, not near 0
+        r = x / b
+        y = r * r
+        return r * (-2.0 / 3.0 + y * (4.0 / 5.0 + y * (-6.0 / 7.0 + y * 8.0 / 9.0))) / (b * b)
     return (b / (b * b + x * x) - atan2(x, b) / x) / x
 
 
@@ -82,7 +86,10 @@ def sign(x):
 
 
 def cbrt(x):
-    return sign(x) * abs(x) ** (1.0 / 3.0)
+    if x == 0.0:
+        return 0.0
+    y = sign(x) * abs(x) ** (1.0 / 3.0)
+    return y - (y - x / (y * y)) / 3.0  # 1/3 is rounded: one Newton step to full accuracy, in any precision
 
 
 KERNELS = (

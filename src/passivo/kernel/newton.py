@@ -11,11 +11,12 @@ from math import inf
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
+    from passivo.provided import *
 
 CONVERGED = 1e-13
 NEGLIGIBLE = 1e-17
 CONTRACTION = 0.3
+ROUNDING = 32.0 * 2.0**-52
 ITERATIONS = 25
 DAMPED_ITERATIONS = 60
 
@@ -84,15 +85,13 @@ def correct(m):
         m[CORRECTION + i] *= m[MATRIX + i * UNKNOWNS + i]
 
 
-def relative(m, floor):
-    """The largest correction, each against |x| + |Δx| (+ floor · the terms of its row) of its own unknown."""
+def relative(m):
+    """The largest correction, each against |x| + |Δx| of its own unknown."""
     largest = 0.0
     for i in range(UNKNOWNS):
         size = abs(m[UNKNOWN + i])
         if i < SOLVED_COUNT:
             size += abs(m[STATE + SOLVED[i]])
-        if floor > 0.0:
-            size += floor * m[MAGNITUDE + i]
         delta = abs(m[CORRECTION + i])
         if delta > 0.0:
             part = delta / size if size > 0.0 else inf
@@ -109,9 +108,13 @@ def apply(m, share):
 
 
 def at_rounding(m, h):
-    """Whether the present correction is no more than rounding of the terms its row is summed from."""
+    """Whether the residual is no more than rounding of the terms it is summed from; its size, not that of the
+    correction, is compared: these have other units, and a steep equation would take anything for rounding."""
     magnitude(m, h)
-    return relative(m, 1.0) <= CONVERGED
+    for i in range(UNKNOWNS):
+        if not (abs(m[RESIDUAL + i]) <= ROUNDING * m[MAGNITUDE + i] and m[MAGNITUDE + i] < inf):
+            return False
+    return True
 
 
 def chord(m, h):
@@ -130,7 +133,7 @@ def chord(m, h):
                 return False
             fresh = True
         correct(m)
-        size = relative(m, 0.0)
+        size = relative(m)
         if not size < 1e300:
             if size == inf and at_rounding(m, h):
                 apply(m, 1.0)
@@ -165,12 +168,12 @@ def damped(m, h):
         if not factor(m):
             return False
         correct(m)
-        size = relative(m, 0.0)
+        size = relative(m)
         if size <= CONVERGED or (size < 1e300 and at_rounding(m, h)):
             apply(m, 1.0)
             evaluate(m, h)
             correct(m)
-            if not relative(m, 0.0) <= 1e3 * CONVERGED and not at_rounding(m, h):
+            if not relative(m) <= 1e3 * CONVERGED and not at_rounding(m, h):
                 return False
             apply(m, 1.0)
             return True
@@ -184,7 +187,7 @@ def damped(m, h):
                 m[UNKNOWN + i] = m[TRIAL + i] - share * m[DIRECTION + i]
             evaluate(m, h)
             correct(m)
-            if relative(m, 0.0) < (1.0 - 0.25 * share) * size:
+            if relative(m) < (1.0 - 0.25 * share) * size:
                 accepted = True
                 break
             share *= 0.5
@@ -202,8 +205,8 @@ def predict(m, h):
         m[UNKNOWN + i] = -m[RESIDUAL + i]
 
 
-def gap_is_small(m, h):
-    """Whether |ḡ·d − ΔH| is rounding: the Gauss rule has enough nodes (spec 2.2)."""
+def enough_nodes(m, h):
+    """Whether |ḡ·d − ΔH| is rounding (spec 2.2), or no longer shrinks with more nodes and is next to rounding."""
     expand(m, h)
     average(m)
     gather(m, h)
@@ -213,18 +216,19 @@ def gap_is_small(m, h):
         m[NEXT + i] = m[STATE + i] + m[STEP + i]
         gap += m[GRADIENT + i] * m[STEP + i]
         size += (abs(m[STATE + i]) + abs(m[STEP + i])) * abs(m[GRADIENT + i])
-    for r in range(ROWS):
-        m[DIFFERENCE + r] = 0.0
     difference(m)
     for r in range(ROWS):
         gap -= m[DIFFERENCE + r]
-    return abs(gap) <= 4.0 * EPSILON * size
+    last = m[GAP]
+    m[GAP] = abs(gap)
+    return abs(gap) <= 4.0 * EPSILON * size or (abs(gap) > 0.5 * last and abs(gap) <= CONVERGED * size)
 
 
 def solve(m, h):
     """Find the increments of one step of size h; OK or UNCONVERGED."""
     m[ITERATION] = 0.0
     m[LEVEL] = 0.0
+    m[GAP] = inf
     if UNKNOWNS == 0:
         expand(m, h)
         return OK
@@ -239,7 +243,7 @@ def solve(m, h):
                         largest = abs(m[RESIDUAL + i])
                 m[DEFECT] = largest
                 return UNCONVERGED
-        if not ADAPTIVE or gap_is_small(m, h):
+        if not ADAPTIVE or enough_nodes(m, h):
             break
         if m[LEVEL] + 1.0 >= LEVELS:
             m[DEFECT] = inf
@@ -251,4 +255,4 @@ def solve(m, h):
     return OK
 
 
-KERNELS = (average, evaluate, factor, correct, relative, apply, at_rounding, chord, damped, predict, gap_is_small, solve)
+KERNELS = (average, evaluate, factor, correct, relative, apply, at_rounding, chord, damped, predict, enough_nodes, solve)

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
+from passivo.errors import ExpressionError
 from passivo.model.special import cbrt
 
-FALLBACK_NODES = 8
-
+root: Any = cbrt  # SymPy's stubs take an applied function for a class
 
 def _scalar(name: str, *slopes: Any) -> Any:
     """A SymPy function printed under `name`; slopes[i](args) is its derivative by argument i."""
@@ -109,9 +109,10 @@ def _visit(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
         node = _power(f, ends, memo)
     elif isinstance(f, sp.Max | sp.Min):
         node = _visit(_largest(f), ends, memo)
+    elif isinstance(f, sp.atan2):
+        node = _angle(f, *(_visit(arg, ends, memo) for arg in f.args), ends)
     else:
-        inner = [_visit(arg, ends, memo) for arg in f.args]
-        node = _function(f, inner[0], ends) if len(inner) == 1 else _several(f, ends)
+        node = _function(f, _visit(f.args[0], ends, memo), ends)
     memo[f] = node
     return node
 
@@ -152,7 +153,7 @@ def _power(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
         factor = sp.Add(*(comb(n, k) * node.mid ** (n - k) * half ** (k - 1) for k in range(1, n + 1, 2)))
         return _chained(f, node, factor)
     if exponent.is_Integer:
-        node = _visit(base ** (-exponent), ends, memo)
+        node = _visit(base, ends, memo) if exponent == -1 else _power(base ** (-exponent), ends, memo)
         return _chained(f, node, -1 / (node.old * node.new), node.old**-1, node.new**-1)
     if (2 * exponent).is_Integer:
         node = _visit(base, ends, memo)
@@ -199,37 +200,36 @@ def _function(f: Any, node: Node, ends: Ends) -> Node:
         case sp.Abs():
             factor = ratio(old + new, sp.Abs(old) + sp.Abs(new))
         case cbrt():
-            factor = ratio(1, cbrt(old) ** 2 + cbrt(old) * cbrt(new) + cbrt(new) ** 2)
+            a, b = root(old), root(new)
+            factor = ratio(1, a**2 + a * b + b**2)
+        case sp.asinh():
+            roots = sp.sqrt(1 + old**2) + sp.sqrt(1 + new**2)
+            factor = atanhc(change / roots) * 2 / roots
+        case sp.asin() | sp.acos():
+            roots = sp.sqrt((1 - old) * (1 + old)) + sp.sqrt((1 - new) * (1 + new))
+            factor = (2 if isinstance(f, sp.asin) else -2) * atanc(change, roots)
+        case sp.sign():
+            factor = ratio(sp.sign(new) - sp.sign(old), change)
         case _:
-            factor = _average(f, old, change)
+            raise ExpressionError(f"an energy cannot contain {f.func.__name__}(): its change over a step is not known")
     return _chained(f, node, factor)
 
 
-def _average(f: Any, old: Any, change: Any) -> Any:
-    """∫ f'(old + τ change) dτ by Gauss nodes, for functions without a rule of their own."""
-    z = sp.Dummy("z", real=True)
-    slope = sp.diff(f.func(z), z)
-    nodes, weights = gauss(FALLBACK_NODES)
-    return sp.Add(*(sp.Float(w, 17) * slope.xreplace({z: old + sp.Float(t, 17) * change}) for t, w in zip(nodes, weights)))
-
-
-def _several(f: Any, ends: Ends) -> Node:
-    """A function of several arguments (atan2): the gradient averaged along the straight line."""
-    nodes, weights = gauss(FALLBACK_NODES)
-    total: dict[int, Any] = {}
-    for t, w in zip(nodes, weights):
-        point = {s: a + sp.Float(t, 17) * d for s, a, d in zip(ends.states, ends.a, ends.d)}
-        for i, s in enumerate(ends.states):
-            if s in f.free_symbols:
-                total[i] = total.get(i, 0) + sp.Float(w, 17) * sp.diff(f, s).xreplace(point)
-    old, new = ends.at(f, ends.a), ends.at(f, ends.b)
+def _angle(f: Any, y: Node, x: Node, ends: Ends) -> Node:
+    """The angle atan2(y, x), turned on across the cut: atan2(cross, dot) of the two directions."""
+    cross = x.mid * y.change(ends) - y.mid * x.change(ends)
+    factor = atanc(cross, x.old * x.new + y.old * y.new)
+    keys = sorted(x.slopes.keys() | y.slopes.keys())
+    total = {i: factor * (x.mid * y.slopes.get(i, 0) - y.mid * x.slopes.get(i, 0)) for i in keys}
+    old, new = sp.atan2(y.old, x.old), sp.atan2(y.new, x.new)
     return Node(old, new, (old + new) / 2, total)
 
 
 def _largest(f: Any) -> Any:
     """Max and Min by |x|: their slopes then need no case distinction."""
     sign = 1 if isinstance(f, sp.Max) else -1
-    first, *rest = f.args
+    arguments: tuple[Any, ...] = f.args
+    first, *rest = arguments
     for other in rest:
         first = (first + other + sign * sp.Abs(first - other)) / 2
     return first

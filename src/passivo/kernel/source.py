@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
-from sympy.printing.pycode import PythonCodePrinter
 from sympy.printing.precedence import PRECEDENCE, precedence
+from sympy.printing.pycode import PythonCodePrinter
 
 
 class _Printer(PythonCodePrinter):
@@ -133,10 +133,12 @@ class Source:
         before its first use. A target may end in "+=".
         """
         outputs = [(target, sp.sympify(value)) for target, value in outputs]
-        finals = [value for _, value in outputs] + ([] if returns is None else [sp.sympify(returns)])
+        finals: list[Any] = [value for _, value in outputs] + ([] if returns is None else [sp.sympify(returns)])
         needed = _needed(finals, definitions or {})
-        formulas = [self._hoist(formula) for formula in (*needed.values(), *finals)]
-        shared, formulas = sp.cse(formulas, symbols=sp.numbered_symbols("#", real=True), order="none")
+        hoisted = [self._hoist(formula) for formula in (*needed.values(), *finals)]
+        shared: Any
+        formulas: Any
+        shared, formulas = sp.cse(hoisted, symbols=sp.numbered_symbols("#", real=True), order="none")
         steps = dict(shared) | dict(zip(needed, formulas))
         finals = formulas[len(needed) :]
         bound = {**bindings, **self.params, **{s: f"m[{at}]" for s, at in self.constants.values()}}

@@ -6,7 +6,7 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
+    from passivo.provided import *
 
 OK = 0
 UNCONVERGED = 1
@@ -51,9 +51,14 @@ def tick(m, h):
     for i in range(STATES):
         m[START + i] = m[STATE + i]
     status = advance(m, h)
-    if status != OK:
+    if status != OK:  # substeps may have been taken: undo them
         for i in range(STATES):
             m[STATE + i] = m[START + i]
+        for k in range(WIDTH):
+            m[WORK + k] = 0.0
+            m[MEAN + k] = 0.0
+        for r in range(ROWS):
+            m[LOST + r] = 0.0
         return status
     for k in range(WIDTH):
         m[MEAN + k] /= h

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
+    from passivo.provided import *
 
 # offsets inside one account
 A_WORK = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -54,12 +54,14 @@ class Laws:
 
     feedback   input symbol -> formula
     unknown    input symbols that are unknowns of the step
-    relations  their equations ρ = 0
+    relations  their equations ρ(y, u) = 0
+    relate     the same equations with other outputs y put in, such as means over a step
     """
 
     feedback: Mapping[Any, Any]
     unknown: tuple[Any, ...]
     relations: tuple[Any, ...]
+    relate: Callable[[Sequence[Any]], list[Any]]
 
 
 def laws_of(form: Form, ports: Mapping[str, tuple[int, int]], given: Mapping[str, tuple[str, tuple[str, ...]]]) -> Laws:
@@ -67,19 +69,26 @@ def laws_of(form: Form, ports: Mapping[str, tuple[int, int]], given: Mapping[str
     from passivo.model.feedback import read
 
     feedback: dict[Any, Any] = {}
-    unknown: list[Any] = []
-    relations: list[Any] = []
-    output = form.output
+    implicit: list[tuple[str, tuple[str, ...], int, int]] = []
     for port, (kind, texts) in given.items():
         offset, width = ports[port]
-        u, y = form.inputs[offset : offset + width], output[offset : offset + width]
+        u, y = form.inputs[offset : offset + width], form.output[offset : offset + width]
         values = read(texts, y, u)
         if kind == "Feedback" and not any(value.free_symbols & set(form.inputs) for value in values):
             feedback.update(zip(u, values))
         else:  # feedback over a port with feedthrough is a relation too: its output depends on the input
-            unknown += u
-            relations += values if kind == "Relation" else [a - b for a, b in zip(u, values)]
-    return Laws(feedback, tuple(unknown), tuple(relations))
+            implicit.append((kind, texts, offset, width))
+    unknown = tuple(u for _, _, at, width in implicit for u in form.inputs[at : at + width])
+
+    def relate(output: Sequence[Any]) -> list[Any]:
+        rows: list[Any] = []
+        for kind, texts, at, width in implicit:
+            u = form.inputs[at : at + width]
+            values = read(texts, output[at : at + width], u)
+            rows += values if kind == "Relation" else [a - b for a, b in zip(u, values)]
+        return rows
+
+    return Laws(feedback, unknown, tuple(relate(form.output)), relate)
 
 
 def refuse_relations(method: Method, laws: Laws) -> None:

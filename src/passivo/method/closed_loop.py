@@ -1,9 +1,12 @@
 """The average vector field of the closed loop: `X − x = h ∫ f(x + τ(X − x)) dτ`, f with its feedback put in (spec 2.8).
 
-The "AVF" curve of Celledoni's figures. With J, R, G constant and no feedback its states are those of AVF.
-Work and loss are averages of the same kind, and the mean of a product is not the product of the means: the
-balance is exact only where J and G are constant and no loss or feedback acts. Otherwise its energy error
-is of order h², even if H is quadratic; a constant R creates `h ∫ (g − ḡ)'R (g − ḡ) dτ >= 0` in every step.
+The "AVF" curve of Celledoni's figures. With J, R, G constant and no feedback its states are those of AVF. Work
+and loss are averages of the same kind, and the mean of a product is not the product of the means: the balance is
+exact only where J and G are constant and neither loss nor feedback acts. Otherwise its energy error is of order
+h², even if H is quadratic; with a constant R it creates `h ∫ (g − ḡ)'R (g − ḡ) dτ >= 0` in every step.
+
+A Feedback is a function of the state and is averaged with the field. A Relation has no such function: its input v is
+held over the step, one more unknown, and `ρ(ȳ, v) = 0` binds it to the mean output ȳ, so that the port's work is `h ȳ'v`.
 """
 
 from __future__ import annotations
@@ -12,13 +15,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from passivo.kernel import newton
-from passivo.method.base import Laws, Method, refuse_relations
+from passivo.method.base import Laws, Method
 from passivo.method.one_stage import advance
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
     from passivo.kernel.source import Layout, Source
     from passivo.model.form import Form
+    from passivo.provided import *
 
 
 def weigh(m, h):
@@ -43,16 +46,33 @@ class ClosedLoopAVF(Method):
         from passivo.kernel.leaves import gradient_at, input_slots
         from passivo.kernel.slopes import Ends
 
-        refuse_relations(self, laws)
         ends, h = Ends.of(form.states), sp.Symbol("h#", real=True)
         gradient = gradient_at(form, form.states)
         put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(gradient)  # noqa: E731
-        means = {sp.Symbol(f"mean#{i}", real=True): put(f) for i, f in enumerate(form.flow)}
-        equation = Equation(ends=ends, h=h, increments=[h * s for s in means], through={}, averages=means, nodes=8)
+        means: dict[Any, Any] = {}
+
+        def mean(f: Any) -> Any:
+            """A symbol for the mean of a formula over the step."""
+            symbol = sp.Symbol(f"mean#{len(means)}", real=True)
+            means[symbol] = f
+            return symbol
+
+        def linear(f: Any) -> Any:
+            """The mean of a formula that is linear in the unknown inputs, these kept outside of it."""
+            f = put(f)
+            rest = f.xreplace(dict.fromkeys(laws.unknown, sp.Integer(0)))
+            factors = [sp.diff(f, v) for v in laws.unknown]
+            moving = [c if not c.free_symbols & set(form.states) else mean(c) for c in factors]
+            return (mean(rest) if form.states else rest) + sp.Add(*(c * v for c, v in zip(moving, laws.unknown)))
+
+        increments = [h * linear(f) for f in form.flow]
+        relations = laws.relate([linear(y) for y in form.output]) if laws.unknown else []
+        equation = Equation(ends, h, increments, {}, laws.unknown, relations, means, nodes=8)
         slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout)}
         constants = write_equation(source, layout, equation, slots)
 
         at = layout.sections
+        inputs = {u: f"m[{at['UNKNOWN'] + constants['SOLVED_COUNT'] + i}]" for i, u in enumerate(laws.unknown)}
         tau, weight = sp.Symbol("tau#", real=True), sp.Symbol("weight#", real=True)
         point = dict(zip(form.states, (a + tau * d for a, d in zip(ends.a, ends.d))))
         slots.update({h: "h", tau: "tau", weight: "weight"})
@@ -61,12 +81,13 @@ class ClosedLoopAVF(Method):
         for k, (y, u) in enumerate(zip(form.output, form.inputs)):
             outputs.append((f"m[{at['WORK'] + k}] +=", h * weight * put(y * u)))
             outputs.append((f"m[{at['MEAN'] + k}] +=", h * weight * put(y)))
-            if u in laws.feedback:
-                used.append((f"m[{at['USED'] + k}]", put(laws.feedback[u])))
+            if u in laws.feedback or u in laws.unknown:
+                used.append((f"m[{at['USED'] + k}]", put(laws.feedback.get(u, u))))
         for r, row in enumerate(form.rows):
             outputs.append((f"m[{at['LOST'] + r}] +=", h * weight * put(row.lost)))
             outputs.append((f"m[{at['RECEIVED'] + r}] +=", h * weight * put(row.received)))
         source.leaf("weigh_node", "m, h, tau, weight", slots, outputs, point)
         middle = dict(zip(form.states, (a + d / 2 for a, d in zip(ends.a, ends.d))))
-        source.leaf("gather", "m, h", slots, used, middle, note="The feedback at the middle of the step, for the record.")
+        note = "The inputs of the step; feedback at its middle, for the record."
+        source.leaf("gather", "m, h", {**slots, **inputs}, used, middle, note=note)
         return constants

@@ -21,10 +21,10 @@ from passivo.kernel import newton
 from passivo.method.base import Laws, Method
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
     from passivo.kernel.slopes import Ends
     from passivo.kernel.source import Layout, Source
     from passivo.model.form import Form
+    from passivo.provided import *
 
 SMALLEST_SHARE = 1.0 / 1024.0
 

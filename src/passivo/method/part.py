@@ -11,7 +11,16 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from passivo.errors import ConvergenceError, DomainError, InputError, MethodError, ModelError, NonFiniteError, StepError, nearest
+from passivo.errors import (
+    ConvergenceError,
+    DomainError,
+    InputError,
+    MethodError,
+    ModelError,
+    NonFiniteError,
+    StepError,
+    nearest,
+)
 from passivo.kernel import cache, tick
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
@@ -60,8 +69,8 @@ class CompiledPart:
         self.params = dict(model.params)
         self._bind()
         self._section("PARAM", len(self.params))[:] = list(self.params.values())
-        if model.minimum is not None:
-            self.state[:] = [model.minimum[name] for name in model.states]
+        if (lowest := model.minimum) is not None:
+            self.state[:] = [lowest[name] for name in model.states]
         self.half_at(1)
         self._refresh()
 
@@ -72,7 +81,8 @@ class CompiledPart:
         self.inputs = self._section("INPUT", module.STAGES * (w + module.SIGNALS))
         self.work = self._section("WORK", w)
         self.mean_output = self._section("MEAN", w)
-        self._tick: Callable = module.step
+        # plain Python gives NaN and inf as machine code does: without a warning
+        self._tick: Callable = np.errstate(all="ignore")(module.step) if self.engine == "python" else module.step
         self._single = module.STAGES * (w + module.SIGNALS) == 1
 
     def _section(self, name: str, size: int) -> np.ndarray:
@@ -105,11 +115,16 @@ class CompiledPart:
 
     def _set_input(self, u: Any) -> None:
         if self._single:
-            self.inputs[0] = u[0] if hasattr(u, "__len__") else u
-            if not hasattr(u, "__len__") or len(u) == 1:
+            listed = (isinstance(u, list | tuple) and len(u) == 1) or (isinstance(u, np.ndarray) and u.shape == (1,))
+            one = u[0] if listed else u
+            if isinstance(one, float | int):
+                self.inputs[0] = one
                 return
         each = self.module.WIDTH + self.module.SIGNALS
-        values = np.atleast_1d(np.asarray(u, dtype=float))
+        try:
+            values = np.atleast_1d(np.asarray(u, dtype=float))
+        except (TypeError, ValueError):
+            raise InputError(f"step takes numbers ({', '.join(self.input_names) or 'none'}), not {u!r}") from None
         if values.shape != (each,):
             raise InputError(f"step takes {each} input values ({', '.join(self.input_names) or 'none'}), got shape {values.shape}")
         self.inputs.reshape(self.module.STAGES, each)[:] = values
@@ -187,11 +202,22 @@ class CompiledPart:
         self._edit(before)
 
     def place(self, state: Mapping[str, float]) -> None:
-        """Move the state by hand; the energy this adds or takes is booked as `edited`."""
-        before = self._energies()
-        for name, value in checked_state(self.model, state).items():
+        """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window of bias opens."""
+        values, kept, before = checked_state(self.model, state), self.state.copy(), self._energies()
+        for name, value in values.items():
             self.state[self.model.states.index(name)] = value
+        self._refresh()
+        try:
+            _check_state(self, "the state", "place it elsewhere")
+        except InputError:
+            self.state[:] = kept
+            self._refresh()
+            raise
         self._edit(before)
+        for row in range(self.module.ACCOUNTS_COUNT):
+            account = self._section("ACCOUNTS", (row + 1) * A.ACCOUNT_SIZE)[row * A.ACCOUNT_SIZE :]
+            here = account[A.A_CREATED] + account[A.A_CREATED + 1], self.time
+            account[A.A_LOW : A.A_LOW + 2] = account[A.A_HIGH : A.A_HIGH + 2] = here
 
     def _energies(self) -> np.ndarray:
         self._refresh()
@@ -277,20 +303,20 @@ def compile(
         for name, value in values.items():
             part.state[model.states.index(name)] = value
         part._refresh()
-    _check_start(part)
+    _check_state(part, "the start", "give another start=")
     return part
 
 
-def _check_start(part: CompiledPart) -> None:
+def _check_state(part: CompiledPart, what: str, remedy: str) -> None:
     module = part.module
     part._section("NEXT", module.STATES)[:] = part.state
     with np.errstate(all="ignore"):
         inside = not module.HAS_DOMAIN or bool(getattr(module.inside, "py_func", module.inside)(part.memory))
     state = _numbers(dict(zip(part.model.states, part.state.tolist())))
     if not inside:
-        raise InputError(f"the start ({state}) lies outside the domain {getattr(part.model, 'domain', '')}; give another start=")
+        raise InputError(f"{what} ({state}) lies outside the domain {getattr(part.model, 'domain', '')}; {remedy}")
     if not np.isfinite(part._section("ENERGY", module.ROWS)).all():
-        raise InputError(f"the energy at the start ({state}) is not finite; give another start=")
+        raise InputError(f"the energy at {what} ({state}) is not finite; {remedy}")
 
 
 def traced(model: Model, laws: Mapping[str, Law]) -> dict[str, tuple[str, tuple[str, ...]]]:

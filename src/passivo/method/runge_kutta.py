@@ -9,9 +9,9 @@ from passivo.method.base import Laws, Method, refuse_relations
 from passivo.method.one_stage import write_weigh
 
 if TYPE_CHECKING:
-    from passivo.kernel.provided import *  # noqa: F403
     from passivo.kernel.source import Layout, Source
     from passivo.model.form import Form
+    from passivo.provided import *
 
 
 def advance(m, h):

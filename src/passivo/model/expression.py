@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from passivo.errors import ExpressionError, nearest
+from passivo.model.formula import Formula
 
 MAX_LENGTH = 100_000
 MAX_EXPONENT = 1000
@@ -113,7 +114,7 @@ def _check(node: ast.AST, text: str) -> None:
     match node:
         case ast.Constant(value=bool() | str() | bytes() | complex() | None):
             raise ExpressionError(f"{ast.unparse(node)} in {text!r} is not a real number")
-        case ast.Constant(value=int() | float()) if math.isfinite(float(node.value)):
+        case ast.Constant(value=int() | float() as value) if math.isfinite(float(value)):
             pass
         case ast.Constant(value=int() | float()):
             raise ExpressionError(f"a number in {text!r} is out of range; the largest is 1.8e308")
@@ -233,11 +234,11 @@ def is_sum(text: str) -> bool:
 
 
 def to_text(value: Any) -> str:
-    """The checked text of a formula given as text, number or SymPy expression."""
-    if isinstance(value, str):
-        return ast.unparse(_tree(value))
+    """The checked text of a formula given as text, number, `pv.symbols` or SymPy expression."""
+    if isinstance(value, str | Formula):
+        return ast.unparse(_tree(str(value)))
     if isinstance(value, bool) or value is None:
-        raise ExpressionError(f"{value!r} is not a formula; give a number, a SymPy expression or text")
+        raise ExpressionError(f"{value!r} is not a formula; give a number, a formula of pv.symbols or text")
     if isinstance(value, int | float | np.integer | np.floating):
         if not abs(value) <= sys.float_info.max:
             raise ExpressionError(f"{value} is not a finite number; the largest is 1.8e308")
@@ -246,7 +247,7 @@ def to_text(value: Any) -> str:
         return ast.unparse(_tree(_sympy_text(value)))
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return to_text(value.item())
-    raise ExpressionError(f"{value!r} is not a formula; give a number, a SymPy expression or text")
+    raise ExpressionError(f"{value!r} is not a formula; give a number, a formula of pv.symbols or text")
 
 
 def _sympy_text(expression: Any) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from passivo.errors import InputError, PassivoError
 from passivo.model.expression import evaluate, names, symbolic, to_text
+from passivo.model.symbols import symbols
 
 
 class Law:
@@ -18,11 +19,9 @@ class Law:
 
     def formulas(self, width: int) -> tuple[str, ...]:
         """The law as `width` checked formulas."""
-        given = self.law
+        given: Any = self.law
         if callable(given):
-            import sympy as sp
-
-            y, u = (sp.symbols(f"{letter}:{width}", real=True) for letter in "yu")
+            y, u = (symbols(f"{letter}:{width}") for letter in "yu")
             arguments = [value[0] if width == 1 else list(value) for value in self._arguments(y, u)]
             try:
                 given = given(*arguments)
@@ -33,7 +32,7 @@ class Law:
                     f"{type(self).__name__} must be a formula of its arguments; calling it with symbols failed ({error}). "
                     "Use pv.sin, pv.atan, pv.Max ... instead of math or numpy, or pv.Held for an arbitrary function"
                 ) from error
-        parts = [given] if isinstance(given, str) or not isinstance(given, list | tuple) else list(given)
+        parts: list[Any] = [given] if isinstance(given, str) or not isinstance(given, list | tuple) else list(given)
         if len(parts) == 1 and hasattr(parts[0], "tolist") and not hasattr(parts[0], "free_symbols"):
             parts = list(parts[0].tolist())
         if len(parts) != width:

@@ -38,7 +38,7 @@ class Mechanical(System):
         params: Mapping[Any, float] | None = None,
         *,
         momenta: Sequence[Any] | None = None,
-        minimum: Mapping[Any, float] | None = None,
+        minimum: Mapping[Any, Any] | None = None,
         domain: Any = None,
         name: str = "mechanical",
     ):
@@ -161,7 +161,7 @@ def _energy(mass: Formulas, potential: str, p: list[str]) -> str:
         import sympy as sp
 
         scope = {name: sp.Symbol(name, real=True) for row in mass for text in row for name in names(text)}
-        dense = sp.Matrix(k, k, [evaluate(text, scope, symbolic()) for row in mass for text in row])
+        dense: Any = sp.Matrix(k, k, [evaluate(text, scope, symbolic()) for row in mass for text in row])
         momenta = sp.Matrix(sp.symbols(p, real=True))
         # adjugate over determinant keeps the inverse symmetric and free of nested pivots
         kinetic = to_text((momenta.T * dense.adjugate().applyfunc(sp.factor_terms) * momenta)[0] / (2 * dense.det()))

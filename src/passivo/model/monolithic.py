@@ -61,8 +61,13 @@ class Monolithic(Model):
         self.signals = tuple(join(lambda part: dict.fromkeys(part.signals)))
         self.params = join(lambda part: part.params)
         self.ports = {end: port for end, port in ports.items() if end not in ends}
-        known = all(part.minimum is not None or not part.states for part in self.parts.values())
-        self.minimum = join(lambda part: part.minimum or {}) if known else None
+
+    @property
+    def minimum(self) -> dict[str, float] | None:
+        lowest = {key: {} if not part.states else part.minimum for key, part in self.parts.items()}
+        if any(values is None for values in lowest.values()):
+            return None
+        return {f"{key}.{name}": value for key, values in lowest.items() for name, value in (values or {}).items()}
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -123,7 +128,7 @@ class Monolithic(Model):
             lost = sp.Add(*(row.lost for row in form.rows)).subs(own, simultaneous=True)
             indices = tuple(range(states, states + len(form.states)))
             rows.append(Row(key, indices, form.energy, lost, received))
-            row_of.update({i: number for i in range(offset, offset + size)})
+            row_of.update(dict.fromkeys(range(offset, offset + size), number))
             states, offset = states + len(form.states), offset + size
         for title, a, b in self.connections:
             both = [start[end] + i for end in (a, b) for i in range(widths[end])]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import keyword
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,6 +14,7 @@ import numpy as np
 from passivo.errors import ModelError, nearest
 from passivo.model.expression import FLOAT, RESERVED, evaluate, is_condition, is_sum, names, symbolic, to_text
 from passivo.model.form import Form, Row
+from passivo.model.formula import Formula
 from passivo.model.ports import Port, formulas
 
 Formulas = tuple[tuple[str, ...], ...]
@@ -31,7 +33,11 @@ class Model:
     params: dict[str, float]
     ports: dict[str, Port]
     signals: tuple[str, ...]
-    minimum: dict[str, float] | None
+
+    @property
+    def minimum(self) -> dict[str, float] | None:
+        """The state of least energy at the present parameters, where the model states one."""
+        raise NotImplementedError
 
     @property
     def width(self) -> int:
@@ -78,7 +84,8 @@ class System(Model):
     params       name or symbol -> value
     signals      names of inputs that carry no power (they may stand in J, R, G and D)
     feedthrough  D over all port components in order; its symmetric part must be >= 0; default 0
-    minimum      the state of least energy, for methods that need it; also the default start
+    minimum      state -> value or formula of parameters: the state of least energy, for methods that need it;
+                 also the default start
     domain       a condition such as "q > 0" outside which the model means nothing
     positions    the states that are positions, for `SymplecticEuler`
     """
@@ -94,7 +101,7 @@ class System(Model):
         *,
         signals: Sequence[Any] = (),
         feedthrough: Any = None,
-        minimum: Mapping[Any, float] | None = None,
+        minimum: Mapping[Any, Any] | None = None,
         domain: Any = None,
         positions: Sequence[Any] = (),
         name: str = "system",
@@ -121,7 +128,7 @@ class System(Model):
         self.domain = None if domain is None else self._formula(domain, "the domain", {*self.states, *self.params})
         if self.domain is not None and not is_condition(self.domain):
             raise ModelError(f"the domain must be a condition such as 'q > 0', not {self.domain!r}")
-        self.minimum = None if minimum is None else self._state(minimum)
+        self._minimum = None if minimum is None else self._state(minimum)
         if n == 0 and not self.ports:
             raise ModelError("a system needs at least one state or one port")
         self.check(self.params)
@@ -172,13 +179,22 @@ class System(Model):
             raise ModelError(f"the {what} is {len(rows)} × {len(rows[0])}, expected {size} × {size}")
         return tuple(tuple(self._formula(entry, f"the {what}", self._scope) for entry in row) for row in rows)
 
-    def _state(self, values: Mapping[Any, float]) -> dict[str, float]:
-        result = dict.fromkeys(self.states, 0.0)
+    def _state(self, values: Mapping[Any, Any]) -> dict[str, str]:
+        result = dict.fromkeys(self.states, "0")
         for key, value in values.items():
-            if str(key) not in result:
-                raise ModelError(f"the minimum names {str(key)!r}, which is no state; {nearest(str(key), self.states)}")
-            result[str(key)] = number(value, f"the minimum of {str(key)!r}")
+            name = str(key)
+            if name not in result:
+                raise ModelError(f"the minimum names {name!r}, which is no state; {nearest(name, self.states)}")
+            if isinstance(value, float | int):
+                number(value, f"the minimum of {name!r}")
+            result[name] = self._formula(value, f"the minimum of {name!r}", set(self.params))
         return result
+
+    @property
+    def minimum(self) -> dict[str, float] | None:
+        if self._minimum is None:
+            return None
+        return {name: float(evaluate(text, self.params)) for name, text in self._minimum.items()}
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -192,7 +208,7 @@ class System(Model):
             "params": dict(self.params),
             "signals": list(self.signals),
             "feedthrough": [list(row) for row in self.feedthrough],
-            "minimum": self.minimum,
+            "minimum": self._minimum,
             "domain": self.domain,
             "positions": list(self.positions),
         }
@@ -210,7 +226,9 @@ class System(Model):
         return cls(**rest, ports=ports)
 
     def with_params(self, **params: float) -> System:
-        return System.from_description({**self.describe(), "params": self.changed(params)})
+        twin = copy.copy(self)  # formulas are shared; only the values differ
+        twin.params = self.changed(params)
+        return twin
 
     def check(self, params: Mapping[str, float]) -> None:
         """J skew, R symmetric and >= 0, D's symmetric part >= 0, H finite: proved where possible, else at sampled states."""
@@ -317,7 +335,7 @@ def check_names(**groups: Any) -> None:
 
 def name_list(given: Any, what: str) -> tuple[str, ...]:
     """Names from names or symbols; a single one may stand without brackets."""
-    if isinstance(given, str) or hasattr(given, "free_symbols"):
+    if isinstance(given, str | Formula) or hasattr(given, "free_symbols"):
         given = (given,)
     if not isinstance(given, Iterable):
         raise ModelError(f"{what} must be a list of names or symbols, not {given!r}")

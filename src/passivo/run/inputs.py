@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import ExpressionError, InputError, nearest
+from passivo.errors import InputError, nearest
 from passivo.model.expression import evaluate, names, to_text
 from passivo.model.feedback import Feedback, Law, Relation
+from passivo.model.symbols import symbols
 from passivo.model.system import Model
 
 KEPT = 10_000_000  # numbers of a tabulated function that a run keeps, so that it can be repeated
@@ -79,7 +80,7 @@ class Table(Source):
         return self.array
 
 
-class Formula(Source):
+class Traced(Source):
     """A function of t that could be traced: kept as text, so that a saved run can repeat it."""
 
     def __init__(self, name: str, texts: Sequence[str]):
@@ -122,13 +123,14 @@ class Function(Source):
 
 
 class Sampled(Function):
-    """`Held`: the driver asks for one step at a time and tells the output first."""
+    """`Held`: the driver asks for one step at a time and tells its start and the output there first."""
 
+    time: float = 0.0
     output: Any = None
 
     def values(self, first: int, times: np.ndarray) -> np.ndarray:
         y = float(self.output[0]) if self.width == 1 else np.array(self.output)
-        value = _row(self.function(float(times[0, 0]), y), self.width, self.name, f"Held gives at t = {times[0, 0]:g}")
+        value = _row(self.function(self.time, y), self.width, self.name, f"Held gives at t = {self.time:g}")
         result = np.broadcast_to(value, (1, times.shape[1], self.width)).copy()
         self.count += result.size
         if self.kept is not None and self.count <= KEPT:
@@ -193,7 +195,7 @@ def rebuild(description: Mapping[str, Any], tables: Mapping[str, np.ndarray]) ->
             case "constant":
                 result[name] = np.array(entry["value"]) if len(entry["value"]) > 1 else entry["value"][0]
             case "formula":
-                result[name] = Formula(name, entry["texts"])
+                result[name] = Traced(name, entry["texts"])
             case "table":
                 result[name] = Table(name, np.asarray(tables[name]))
             case "Feedback":
@@ -212,12 +214,12 @@ def _source(name: str, value: Any, width: int, steps: int) -> Source:
         return Sampled(name, width, value.function)
     if callable(value):
         texts = _trace(value, width)
-        return Formula(name, texts) if texts is not None else Function(name, width, value)
+        return Traced(name, texts) if texts is not None else Function(name, width, value)
     if isinstance(value, str):
         text = to_text(value)
         if unknown := names(text) - {"t"}:
             raise InputError(f"the input {name!r} uses {sorted(unknown)}; a formula of an input knows only t")
-        return Formula(name, [text] * width)
+        return Traced(name, [text] * width)
     try:
         array = np.asarray(value, dtype=float)
     except (TypeError, ValueError):
@@ -240,14 +242,10 @@ def _source(name: str, value: Any, width: int, steps: int) -> Source:
 
 def _trace(function: Callable, width: int) -> list[str] | None:
     """The function as formulas of t, if calling it with a symbol gives some."""
-    from passivo.model.symbols import symbols
-
     try:
         value = function(symbols("t"))
         parts = list(value) if isinstance(value, list | tuple) else [value]
         texts = [to_text(part) for part in parts]
-    except ExpressionError:
-        return None
     except Exception:  # the user's function may fail in any way on a symbol; it is then called with numbers
         return None
     if len(texts) != width or any(names(text) - {"t"} for text in texts):

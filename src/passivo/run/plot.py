@@ -13,7 +13,7 @@ from passivo.run.run import Run
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 VERDICTS = {"exact": "#009E73", "passive": "#0072B2", "booked": "#E69F00", "active": "#D55E00", "none": "#666666"}
 MOST_POINTS = 4000
-STYLE = {
+STYLE: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -64,9 +64,9 @@ def _thin(run: Run) -> slice:
     return slice(None, None, max(1, len(run.time) // MOST_POINTS))
 
 
-def _lines(axis: Any, run: Run, series: dict[str, np.ndarray], **style: Any) -> None:
+def _lines(axis: Any, run: Run, series: dict[str, np.ndarray], first: int = 0, **style: Any) -> None:
     pick = _thin(run)
-    for i, (name, values) in enumerate(series.items()):
+    for i, (name, values) in enumerate(series.items(), start=first):
         axis.plot(run.time[pick], values[pick], label=name, color=COLOURS[i % len(COLOURS)], **style)
 
 
@@ -76,26 +76,31 @@ def _legend(axis: Any) -> None:
         axis.legend(handles, labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
 
 
+def _scaled(name: str, values: np.ndarray) -> tuple[str, np.ndarray]:
+    """Quantities of different units share an axis as shares of their own largest value."""
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    return (f"{name} / {largest:.3g}", values / largest) if largest > 0 else (name, values)
+
+
 def _states(axis: Any, run: Run) -> None:
-    """States have different units: each is drawn as a share of its own largest value."""
     values = run.arrays["states"]
-    shown = {}
-    for i, name in enumerate(run.model.states[: len(COLOURS)]):
-        largest = np.abs(values[:, i]).max()
-        shown[f"{name} / {largest:.3g}" if largest > 0 else name] = values[:, i] / (largest or 1.0)
-    _lines(axis, run, shown)
-    axis.set_ylabel("states [SI,\nscaled]")
+    _lines(axis, run, dict(_scaled(name, values[:, i]) for i, name in enumerate(run.model.states[: len(COLOURS)])))
+    axis.set_ylabel("states\n[SI, scaled]")
     _legend(axis)
 
 
 def _ports(axis: Any, run: Run) -> None:
-    series = {}
-    for name, port in run.model.ports.items():
-        values = run.work[name].values.reshape(len(run.time), -1)
+    """What goes in (solid) and what comes out (dashed) at each port component."""
+    given, found = {}, {}
+    for name, port in list(run.model.ports.items())[: len(COLOURS)]:
+        inputs, outputs = (group[name].values.reshape(len(run.time), -1) for group in (run.inputs, run.outputs))
         for i in range(port.width):
-            series[name if port.width == 1 else f"{name}[{i}]"] = values[:, i]
-    _lines(axis, run, series)
-    axis.set_ylabel("work at\nports [J]")
+            label = name if port.width == 1 else f"{name}[{i}]"
+            given.update([_scaled(f"{label} in", inputs[:, i])])
+            found.update([_scaled(f"{label} out", outputs[:, i])])
+    _lines(axis, run, given)
+    _lines(axis, run, found, first=len(given), linestyle=(0, (4, 2)))
+    axis.set_ylabel("ports\n[SI, scaled]")
     _legend(axis)
 
 
@@ -104,7 +109,8 @@ def _energy(axis: Any, run: Run) -> None:
     parts = run.parts if len(run.parts) > 1 else []
     stored = {f"stored, {name}": run.ledger.stored.sel(part=name).values for name in parts}
     stored = {name: values for name, values in stored.items() if np.abs(values).max() > 0}
-    _lines(axis, run, {"stored": total.stored.values, "supplied": total.work.values, "lost": total.lost.values} | stored)
+    _lines(axis, run, {"stored": total.stored.values, "supplied": total.work.values, "lost": total.lost.values}, zorder=3)
+    _lines(axis, run, stored, first=3, linewidth=0.7, alpha=0.7)
     axis.set_ylabel("energy [J]")
     _legend(axis)
 
@@ -112,7 +118,8 @@ def _energy(axis: Any, run: Run) -> None:
 def _created(axis: Any, run: Run) -> None:
     created = run.ledger.created.sel(part="total").values
     pick = _thin(run)
-    axis.axhline(0.0, color="#888888", linewidth=0.8)
+    roundoff = run.verdict.roundoff
+    axis.axhspan(-roundoff, roundoff, color="#888888", alpha=0.25, linewidth=0, label="roundoff\nof a step")
     axis.plot(run.time[pick], created[pick], color=VERDICTS[run.verdict.kind], label="created")
     axis.set_ylabel("created by\nnumerics [J]")
     _legend(axis)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import pairwise
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +37,7 @@ class Run:
         module = part.module
         n, w, s, count = module.STATES, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT
         edges = np.cumsum([0, 1, n, w + s, w, w, 6 * count])
-        _, states, given, outputs, work, ledger = (rows[:, a:b] for a, b in zip(edges, edges[1:]))
+        _, states, given, outputs, work, ledger = (rows[:, a:b] for a, b in pairwise(edges))
         ticks = np.minimum(np.arange(len(rows)) * every, steps)
         self._fill(
             model=part.model,

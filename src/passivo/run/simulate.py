@@ -88,6 +88,7 @@ class _Recorder:
         times = (np.arange(done, done + count)[:, None] + np.array(part.method.nodes)) * part.dt
         for source in inputs.sampled:
             at = inputs.offsets[source.name]
+            source.time = done * part.dt
             source.output = part.output[at : at + source.width]
         table = inputs.rows(done, times)
         rows = self.out[done // self.every + 1 :]

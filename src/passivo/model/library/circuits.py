@@ -78,7 +78,7 @@ def microphone(m: float = 4.0, c: float = 0.1, R: float = 100.0, qbar: float = 3
         loss=[[0, 0, 0], [0, "c", 0], [0, 0, "1/R"]],
         ports={"voltage": effort([0, 1, "1/R"])},
         params={"m": m, "c": c, "R": R, "qbar": qbar},
-        minimum={"q": qbar, "p": 0.0, "Q": 0.0},
+        minimum={"q": "qbar", "p": 0.0, "Q": 0.0},
         domain="q > 0",
         positions=["q"],
         name="microphone",

@@ -1,0 +1,157 @@
+"""Saved runs come back whole, can be repeated, and an audit tells a true ledger from an altered one."""
+
+import json
+
+import numpy as np
+import pytest
+import zarr
+
+import passivo as pv
+from passivo.run.save import content_hash, read
+
+
+def make(method=None, every=1, model=None, **options):
+    settings = {"step": 0.01, "until": 2.0, "start": {"q": 2.0}, "engine": "python", **options}
+    return pv.simulate(
+        model or pv.library.pendulum(b=0.1), method or pv.AVF(), record_every=every, **settings
+    )
+
+
+def same(a, b):
+    return all(np.array_equal(a.arrays[name], b.arrays[name], equal_nan=True) for name in a.arrays)
+
+
+@pytest.mark.parametrize(
+    "torque",
+    [
+        0.3,
+        lambda t: pv.sin(t),
+        lambda t: 1.0 if t < 1 else 0.0,
+        pv.Held(lambda t, y: -y),
+        pv.Feedback(lambda y: -y),
+    ],
+)
+def test_a_run_comes_back_whole_and_can_be_repeated(tmp_path, torque):
+    run = make(inputs={"torque": torque})
+    run.save(tmp_path / "run.zarr")
+    again = pv.load(tmp_path / "run.zarr")
+    assert same(run, again) and again.verdict == run.verdict
+    assert again.model.describe() == run.model.describe() and again.method == run.method
+    facts, _, _ = read(tmp_path / "run.zarr")
+    assert {"model", "method", "params", "inputs", "seed", "versions", "start", "step"} <= facts.keys()
+    report = pv.audit(tmp_path / "run.zarr")
+    assert report.ok and report.verdict.kind == run.verdict.kind and report.checked == 200
+
+
+@pytest.mark.parametrize(
+    "method",
+    [pv.ExplicitEuler(), pv.SymplecticEuler(), pv.ImplicitEuler(), pv.Heun(), pv.RK4(), pv.ClosedLoopAVF()],
+    ids=str,
+)
+def test_every_method_passes_its_audit(method):
+    run = make(method, until=0.5)
+    report = run.audit()
+    assert report.ok, str(report)
+    assert report.verdict.bias == pytest.approx(run.verdict.bias, rel=1e-9, abs=run.verdict.roundoff)
+
+
+def test_composed_runs_pass_too(tmp_path):
+    parts = {
+        "spring": pv.library.spring(k=4.0),
+        "mass": pv.library.mass(ports=("a", "b")),
+        "damper": pv.library.damper(b=0.3),
+    }
+    model = pv.Monolithic(parts, [("spring.end", "mass.a"), ("mass.b", "damper.end")])
+    run = make(model=model, start={"spring.q": 1.0})
+    run.save(tmp_path / "run.zarr")
+    assert pv.audit(tmp_path / "run.zarr").ok
+    assert run.verdict.kind == "exact" and float(run.ledger.lost.sel(part="damper")[-1]) > 0
+
+
+def alter(path, name, index, change, rehash):
+    """Change one number of a saved run, and its hash too if asked."""
+    group = zarr.open_group(path, mode="r+")
+    values = group[name][...]
+    values[index] = change(values[index])
+    group[name][...] = values
+    if rehash:
+        facts, arrays, _ = read(path)
+        group.attrs["hash"] = content_hash(facts, arrays)
+
+
+@pytest.mark.parametrize("rehash", [False, True])
+@pytest.mark.parametrize(
+    ("name", "index", "change"),
+    [
+        ("states", (57, 0), lambda v: v * (1 + 1e-9)),
+        ("states", (120, 1), lambda v: v * (1 + 1e-9)),
+        ("states", (200, 0), lambda v: v * (1 + 1e-9)),
+        ("ledger", (57, 0, 4), lambda v: v + 1e-9),
+        ("ledger", (80, 0, 1), lambda v: v + 1e-9),
+        ("ledger", (90, 0, 0), lambda v: v + 1e-9),
+    ],
+)
+def test_one_altered_number_is_caught(tmp_path, name, index, change, rehash):
+    make(inputs={"torque": 0.3}).save(tmp_path / "run.zarr")
+    alter(tmp_path / "run.zarr", name, index, change, rehash)
+    report = pv.audit(tmp_path / "run.zarr")
+    assert not report.ok and "FAILED" in str(report)
+    if not rehash:
+        assert "hash" in report.findings[0]
+    if rehash:
+        assert any(f"{0.01 * index[0]:.6g}" in finding for finding in report.findings)
+
+
+def test_a_false_account_changes_the_verdict_and_is_caught(tmp_path):
+    """Accounts that claim a passive run although its states say otherwise."""
+    run = make(pv.ExplicitEuler())
+    run.save(tmp_path / "run.zarr")
+    assert run.verdict.kind == "active"
+    group = zarr.open_group(tmp_path / "run.zarr", mode="r+")
+    group["accounts"][...] = np.zeros_like(run.arrays["accounts"])
+    report = pv.audit(tmp_path / "run.zarr")
+    assert any("recomputed verdict is 'active'" in finding for finding in report.findings)
+
+
+def test_thinned_runs_are_replayed_bit_for_bit(tmp_path):
+    run = make(every=20, inputs={"torque": lambda t: pv.sin(t)})
+    run.save(tmp_path / "run.zarr")
+    report = pv.audit(tmp_path / "run.zarr")
+    assert report.ok and "bit for bit" in report.how
+    alter(tmp_path / "run.zarr", "states", (5, 0), lambda v: np.nextafter(v, 9), rehash=True)
+    report = pv.audit(tmp_path / "run.zarr")
+    assert not report.ok and "t = 1 s" in str(report)
+
+
+def test_files_are_replaced_only_when_they_are_runs(tmp_path):
+    run = make(until=0.1)
+    run.save(tmp_path / "a" / "run.zarr")
+    run.save(tmp_path / "a" / "run.zarr")
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "keep.txt").write_text("mine")
+    with pytest.raises(pv.FileError, match="not a saved run"):
+        run.save(tmp_path / "notes")
+    assert (tmp_path / "notes" / "keep.txt").read_text() == "mine"
+    assert [p.name for p in (tmp_path / "a").iterdir()] == ["run.zarr"]
+
+
+def test_broken_files_are_named(tmp_path):
+    with pytest.raises(pv.FileError, match="not a saved run"):
+        pv.load(tmp_path / "nothing.zarr")
+    run = make(until=0.1)
+    run.save(tmp_path / "run.zarr")
+    facts = json.loads((tmp_path / "run.zarr" / "zarr.json").read_text())
+    facts["attributes"]["passivo"]["format"] = 99
+    (tmp_path / "run.zarr" / "zarr.json").write_text(json.dumps(facts))
+    with pytest.raises(pv.FileError, match="format 99"):
+        pv.load(tmp_path / "run.zarr")
+
+
+def test_pictures_are_written(tmp_path):
+    run = make(inputs={"torque": 0.3}, until=0.5)
+    for name in ("run.png", "run.svg", "run.pdf"):
+        run.plot(tmp_path / name)
+        assert (tmp_path / name).stat().st_size > 5000
+    damper = pv.simulate(pv.library.damper(), step=0.1, until=1.0, inputs={"end": 1.0}, engine="python")
+    assert damper.verdict.kind == "exact" and float(damper.ledger.lost[-1, 0]) == pytest.approx(1.0)
+    damper.plot(tmp_path / "damper.png")

@@ -1,0 +1,156 @@
+"""`simulate`: ends where it should, records what it should, and answers bad input before it works."""
+
+import numpy as np
+import pytest
+
+import passivo as pv
+
+
+def simulate(model=None, method=None, **options):
+    settings = {"step": 0.01, "until": 1.0, "start": {"q": 0.2}, "engine": "python", **options}
+    return pv.simulate(model or pv.library.oscillator(k=4.0, m=1.0), method or pv.AVF(), **settings)
+
+
+def test_a_run_ends_at_the_last_tick():
+    assert simulate(step=0.1, until=0.3).steps == 3  # in binary 0.3/0.1 is below 3
+    assert simulate(step=0.1, until=0.39).steps == 3
+    run = simulate(step=1e-3, until=0.007)
+    assert run["q"].sizes["time"] == 8 and run.time[-1] == 0.007
+
+
+def test_record_every_thins_rows_but_books_every_step():
+    full, thin = simulate(until=1.03), simulate(until=1.03, record_every=10)
+    assert thin.time.tolist() == [*(0.01 * np.arange(0, 101, 10)).tolist(), 1.03]
+    at = [*range(0, 101, 10), 103]
+    assert (thin["q"].values == full["q"].values[at]).all()
+    assert (thin.arrays["ledger"] == full.arrays["ledger"][at]).all()
+    assert thin.verdict == full.verdict
+
+
+def test_ledger_is_a_dataset_with_a_total():
+    run = simulate()
+    assert set(run.ledger.data_vars) == {"stored", "work", "lost", "edited", "created", "booked"}
+    assert dict(run.ledger.sizes) == {"time": 101, "part": 2}
+    assert list(run.ledger.part.values) == ["oscillator", "total"]
+    assert run.part("oscillator").verdict.kind == "exact"
+    assert run.engine == "python" and "exact" in repr(run)
+
+
+def test_start_defaults_to_the_minimum_or_zero():
+    assert simulate(start=None)["q"].values[0] == 0.0
+    microphone = pv.library.microphone()
+    run = pv.simulate(microphone, pv.AVF(), step=0.01, until=0.05, engine="python")
+    assert run["q"].values[0] == microphone.minimum["q"] == 3.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": {"qq": 1.0}}, "no state 'qq'.*did you mean 'q'"),
+        ({"start": {"q": float("nan")}}, "must be finite"),
+        ({"start": {"q": "here"}}, "must be a number"),
+        ({"step": 0.0}, "step must be a positive"),
+        ({"step": -1e-3}, "step must be a positive"),
+        ({"step": float("inf")}, "step must be a positive"),
+        ({"step": "fast"}, "step must be a positive"),
+        ({"until": 0.005}, "shorter than one step"),
+        ({"until": -1.0}, "until must be a positive"),
+        ({"record_every": 0}, "record_every"),
+        ({"record_every": 1.5}, "record_every"),
+        ({"inputs": {"froce": 1.0}}, "no port or signal 'froce'.*did you mean 'force'"),
+        ({"inputs": {"force": np.zeros(7)}}, r"shape \(7,\); expected .*\(100,\)"),
+        ({"inputs": {"force": "__import__('os')"}}, "not a known function|not allowed"),
+        ({"inputs": {"force": {"a": 1}}}, "expected a number, an array"),
+    ],
+)
+def test_bad_input_is_answered_before_work_starts(options, message):
+    with pytest.raises(pv.PassivoError, match=message):
+        simulate(**options)
+
+
+def test_methods_and_models_are_checked():
+    with pytest.raises(pv.MethodError, match=r"write AVF\(\) with parentheses"):
+        simulate(method=pv.AVF)
+    with pytest.raises(pv.MethodError, match="positions"):
+        system = pv.System(["q", "p"], "q**2/2 + p**2/2", [[0, 1], [-1, 0]])
+        pv.simulate(system, pv.SymplecticEuler(), step=0.1, until=1.0)
+    with pytest.raises(pv.ModelError, match="expected a System"):
+        pv.simulate("oscillator", pv.AVF(), step=0.1, until=1.0)
+
+
+def test_too_many_rows_are_refused_with_the_number_to_use():
+    with pytest.raises(pv.InputError, match=r"record_every=\d+ or more"):
+        simulate(step=1e-6, until=1e4)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_bad_input_in_mid_run_keeps_what_was_computed(bad):
+    force = np.zeros(100)
+    force[40] = bad
+    with pytest.raises(pv.NonFiniteError, match="NaN or infinite") as caught:
+        simulate(inputs={"force": force})
+    run = caught.value.run
+    assert run.steps == 40 and run["q"].sizes["time"] == 41
+    assert run.verdict.kind == "none" and not run.verdict.passive and "NaN or infinite" in str(run.verdict)
+    assert (run["q"].values == simulate(until=0.4)["q"].values).all()
+    assert caught.value.time == pytest.approx(0.4) and set(caught.value.state) == {"q", "p"}
+
+
+def test_a_stopped_run_can_be_saved_and_says_so(tmp_path):
+    with pytest.raises(pv.StepError) as caught:
+        simulate(inputs={"force": lambda t: float("nan") if t > 0.3 else 1.0}, record_every=7)
+    caught.value.run.save(tmp_path / "part.zarr")
+    again = pv.load(tmp_path / "part.zarr")
+    assert again.stopped and again.verdict.kind == "none" and again.steps == caught.value.run.steps == 30
+    assert again.time[-1] == pytest.approx(0.30)
+
+
+def test_leaving_the_domain_is_an_error_not_a_nan():
+    with pytest.raises(pv.DomainError, match="domain q > 0") as caught:
+        pv.simulate(
+            pv.library.microphone(),
+            pv.ExplicitEuler(),
+            step=1.0,
+            until=50,
+            start={"q": 0.5, "p": -9.0},
+            engine="python",
+        )
+    assert caught.value.state["q"] > 0 and caught.value.run.verdict.kind == "none"
+    with pytest.raises(pv.InputError, match="outside the domain"):
+        pv.simulate(
+            pv.library.microphone(), pv.AVF(), step=0.1, until=1.0, start={"q": -1.0}, engine="python"
+        )
+
+
+def test_a_step_without_solution_carries_time_state_and_residual():
+    """u = 3 + y² pumps more than any step can take: the equation has no real solution."""
+    mass = pv.library.mass(m=1.0)
+    with pytest.raises(pv.ConvergenceError) as caught:
+        pv.simulate(
+            mass,
+            pv.AVF(),
+            step=2000.0,
+            until=20000.0,
+            inputs={"force": pv.Feedback(lambda y: 3 + y**2)},
+            engine="python",
+        )
+    error = caught.value
+    assert (
+        error.residual is not None and error.residual > 0 and error.state == {"p": 0.0} and error.time == 0.0
+    )
+    assert error.run.steps == 0 and error.run.verdict.kind == "none"
+
+
+def test_progress_is_told():
+    seen = []
+    simulate(step=1e-3, until=20.0, engine="numba", progress=lambda done, total: seen.append((done, total)))
+    assert seen[-1] == (20000, 20000) and len(seen) > 1
+
+
+def test_an_interrupt_keeps_what_was_computed():
+    def stop(done, total):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        simulate(step=1e-3, until=20.0, engine="numba", progress=stop)
+    assert caught.value.run.steps == 16384 and "interrupted" in caught.value.run.stopped

@@ -1,0 +1,43 @@
+"""The code of the README runs as written, in order, in one namespace."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.mark.filterwarnings("error")
+def test_readme_blocks_run(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) >= 5
+    namespace: dict = {}
+    for block in blocks:
+        exec(compile(block, "README.md", "exec"), namespace)
+    assert "audit passed" in capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir()} == {"run.png", "run.zarr", "cart.zarr"}
+
+
+def test_readme_names_both_commands():
+    text = (ROOT / "README.md").read_text()
+    assert "make run" in text and "make test" in text and "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+def test_readme_quotes_true_verdicts():
+    """The sentences the README quotes are those the program says."""
+    import passivo as pv
+
+    text = " ".join((ROOT / "README.md").read_text().split())
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    namespace: dict = {}
+    exec(blocks[0].split("run = ")[0], namespace)
+    oscillator = namespace["oscillator"]
+    for method, until in (
+        (pv.AVF(), 2.0),
+        (pv.ExplicitEuler(), 0.1),
+        (pv.SymplecticEuler(positions=("q",)), 2.0),
+    ):
+        run = pv.simulate(oscillator, method, step=1e-3, until=until, start={"q": 0.2})
+        assert f"*{run.verdict}*" in text
