@@ -30,15 +30,9 @@ def show(table: Table, console: Console) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m verify", description=__doc__)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes at the same time")
-    parser.add_argument(
-        "--method", action="append", choices=[*all_methods()], help="only this one; may be repeated"
-    )
-    parser.add_argument(
-        "--problem", action="append", choices=[*PROBLEMS], help="only this one; may be repeated"
-    )
-    parser.add_argument(
-        "--page", default="docs/verification.md", metavar="FILE", help="where the page is written"
-    )
+    parser.add_argument("--method", action="append", choices=[*all_methods()], help="only this one; may be repeated")
+    parser.add_argument("--problem", action="append", choices=[*PROBLEMS], help="only this one; may be repeated")
+    parser.add_argument("--page", default="docs/verification.md", metavar="FILE", help="where the page is written")
     options = parser.parse_args()
     console = Console(width=230 if not sys.stdout.isatty() else None)
     methods = {t: m for t, m in all_methods().items() if t in (options.method or all_methods())}

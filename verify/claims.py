@@ -39,9 +39,7 @@ class Property:
 
 
 def _kinds(result: Result) -> str:
-    runs = [
-        f"{b.kind} at step {b.step:g} s" + (f" ({b.stopped})" if b.stopped else "") for b in result.balances
-    ]
+    runs = [f"{b.kind} at step {b.step:g} s" + (f" ({b.stopped})" if b.stopped else "") for b in result.balances]
     return ", ".join(runs)
 
 
@@ -100,9 +98,7 @@ def check_method(
     return found
 
 
-def check_power(
-    problems: Mapping[str, Problem], results: Mapping[str, Mapping[str, Result]]
-) -> list[Finding]:
+def check_power(problems: Mapping[str, Problem], results: Mapping[str, Mapping[str, Result]]) -> list[Finding]:
     """The harness has to see what is known to be wrong: explicit Euler is neither symplectic nor passive."""
     found = []
     for name, result in results.get("ExplicitEuler", {}).items():
@@ -117,7 +113,5 @@ def check_power(
             )
         convex = problems[name].convex and problems[name].model.states
         if convex and all(b.kind in ("exact", "passive") for b in result.balances):
-            found.append(
-                Finding("the harness", name, "to see that ExplicitEuler creates energy", _kinds(result))
-            )
+            found.append(Finding("the harness", name, "to see that ExplicitEuler creates energy", _kinds(result)))
     return found

@@ -99,9 +99,7 @@ def reference(problem: Problem) -> np.ndarray:
     if problem.model.minimum is not None:
         start = [problem.model.minimum[name] for name in problem.model.states]
     start = [problem.start.get(name, value) for name, value in zip(problem.model.states, start)]
-    solution = solve_ivp(
-        problem.slope, (0.0, problem.horizon), start, method="DOP853", rtol=1e-13, atol=1e-15
-    )
+    solution = solve_ivp(problem.slope, (0.0, problem.horizon), start, method="DOP853", rtol=1e-13, atol=1e-15)
     return solution.y[:, -1]
 
 

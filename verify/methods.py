@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
-from passivo.method.closed_loop import ClosedLoopAVF
 from passivo.method.one_stage import SymplecticEuler
 from passivo.method.runge_kutta import RungeKutta
 from passivo.model.feedback import Relation
@@ -33,7 +32,6 @@ def reason_against(method: Method, problem: Problem) -> str:
         positions = method.positions or problem.model.positions
         if not 0 < len(positions) < len(problem.model.states):
             return "positions and momenta are not told apart"
-    solves_no_relation = isinstance(method, RungeKutta | ClosedLoopAVF)
-    if solves_no_relation and any(isinstance(law, Relation) for law in problem.laws.values()):
+    if isinstance(method, RungeKutta) and any(isinstance(law, Relation) for law in problem.laws.values()):
         return "no equation to solve a Relation in"
     return ""

@@ -34,9 +34,7 @@ class Table:
 Results = Mapping[str, Mapping[str, Result]]  # method -> problem -> result
 
 
-def tables(
-    methods: Mapping[str, Method], problems: Mapping[str, Problem], results: Results
-) -> Iterator[Table]:
+def tables(methods: Mapping[str, Method], problems: Mapping[str, Problem], results: Results) -> Iterator[Table]:
     def grid(cell: Callable[[Method, Result], str]) -> list[list[str]]:
         """Problems downwards, methods across; rows without any entry are left out."""
         rows = []
@@ -76,8 +74,7 @@ def tables(
         )
     yield Table(
         "The same in units of roundoff",
-        "The larger of both runs, against the largest roundoff of a step, "
-        "`16 ε (Σ (|x| + |Δx|) |ḡ| + |work| + lost)`.",
+        "The larger of both runs, against the largest roundoff of a step, `16 ε (Σ (|x| + |Δx|) |ḡ| + |work| + lost)`.",
         grid(lambda m, r: _roundoffs(r.balances)),
     )
     yield Table(
@@ -93,8 +90,8 @@ def tables(
     yield Table(
         "Long-time drift",
         f"Closed and lossless, {_lengths(problems)} steps: the most energy created or removed in any window, "
-        "then the trend: the mean energy of the last fifth less that of the first; both as shares of the energy "
-        "above the minimum at the start.",
+        "then the trend: the mean energy of the last fifth less that of the first; both as shares of the "
+        "energy above the minimum at the start.",
         grid(lambda m, r: _drift(r.drift)),
     )
     yield Table(
@@ -105,9 +102,7 @@ def tables(
     )
 
 
-def _claims(
-    title: str, method: Method, problems: Mapping[str, Problem], results: Mapping[str, Result]
-) -> list[str]:
+def _claims(title: str, method: Method, problems: Mapping[str, Problem], results: Mapping[str, Result]) -> list[str]:
     orders = [r.order.measured for r in results.values() if r.order is not None]
     cells = [title, str(method.order), f"{min(orders):.2f} to {max(orders):.2f}" if orders else "–"]
     for name in PROPERTIES:
@@ -157,6 +152,8 @@ def _drift(drift: Drift | None) -> str:
         return f"stopped after {drift.steps}"
     if drift.kind == "exact":
         return "exact"
+    if drift.kind == "passive":
+        return f"passive {drift.largest:.1e}"
     trend = f"{drift.trend:+.0e}" if abs(drift.trend) > NO_TREND * drift.largest else "no trend"
     return f"{drift.kind} {drift.largest:.1e}, {trend}"
 

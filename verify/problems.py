@@ -291,9 +291,7 @@ PROBLEMS: dict[str, Problem] = {
             size=0.1,
             drift=(library.kepler(), 0.05, LONG),
         ),
-        Problem(
-            "varying", _varying(), {"a": 0.8, "b": -0.3, "c": 0.5}, _varying_field, convex=True, step=0.05
-        ),
+        Problem("varying", _varying(), {"a": 0.8, "b": -0.3, "c": 0.5}, _varying_field, convex=True, step=0.05),
         Problem(
             "composed",
             _composed(),

@@ -21,9 +21,7 @@ def task(kind: str, title: str, name: str) -> Result | Drift | str:
     refused = reason_against(method, problem)
     try:
         if refused:
-            pv.compile(
-                problem.model, method, problem.step, start=problem.start, laws=problem.laws, engine="python"
-            )
+            pv.compile(problem.model, method, problem.step, start=problem.start, laws=problem.laws, engine="python")
             return f"accepted, although it should be refused: {refused}"
         return drift(method, problem) if kind == "drift" else measure(method, problem)
     except pv.MethodError as error:
@@ -55,9 +53,7 @@ def measure_all(
             item = waiting[future]
             answers[item] = future.result()
             what = "a long run" if item[0] == "drift" else "order and balance"
-            console.print(
-                f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}", markup=False, highlight=False
-            )
+            console.print(f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}", markup=False, highlight=False)
     results: dict[str, dict[str, Result]] = {title: {} for title in methods}
     troubles = []
     for (_, title, name), answer in ((item, answers[item]) for item in reversed(work)):
