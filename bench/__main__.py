@@ -16,12 +16,8 @@ NAMES = ("step", "call", "start", "accuracy")
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
-    parser.add_argument(
-        "names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; all if none is given"
-    )
-    parser.add_argument(
-        "--json", default="build/bench.json", metavar="FILE", help="where the results are written"
-    )
+    parser.add_argument("names", nargs="*", metavar="name", help=f"of {', '.join(NAMES)}; all if none is given")
+    parser.add_argument("--json", default="build/bench.json", metavar="FILE", help="where the results are written")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in NAMES]
     if unknown:
@@ -40,9 +36,7 @@ def main() -> None:
     target = Path(options.json)
     target.parent.mkdir(parents=True, exist_ok=True)
     machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
-    target.write_text(
-        json.dumps({"machine": machine, "results": results}, indent=1, ensure_ascii=False) + "\n"
-    )
+    target.write_text(json.dumps({"machine": machine, "results": results}, indent=1, ensure_ascii=False) + "\n")
     console.print(f"written to {target}")
 
 

@@ -48,9 +48,7 @@ def measure() -> list[Row]:
     contenders = [
         Contender("Passivo AVF", fixed(pv.AVF()), COUNTS),
         Contender("Passivo RK4", fixed(pv.RK4()), COUNTS[COUNTS < 50_000]),
-        Contender(
-            "SciPy DOP853", lambda tolerance: scipy_run("DOP853", tolerance, tolerance), TOLERANCES[:60:4]
-        ),
+        Contender("SciPy DOP853", lambda tolerance: scipy_run("DOP853", tolerance, tolerance), TOLERANCES[:60:4]),
     ]
     rows, missing = [], []
     for pair in ("RK45", "DOP853"):

@@ -31,11 +31,7 @@ class Row:
 
     def cells(self) -> list[str]:
         target = (
-            ""
-            if self.target is None
-            else f"≤ {self.target:g}"
-            if self.rival
-            else f"≤ {show(self.target, self.unit)}"
+            "" if self.target is None else f"≤ {self.target:g}" if self.rival else f"≤ {show(self.target, self.unit)}"
         )
         ratio = "" if self.ratio is None else f"{self.ratio:.3g}"
         met = {True: "yes", False: "MISSED", None: ""}[self.met]

@@ -21,9 +21,7 @@ def header(pair: str) -> str:
         row = np.asarray(method.A)[s, :s]
         lines.append(f"double q{s} = q + h * ({_sum(row, 'kq')}), p{s} = p + h * ({_sum(row, 'kp')});")
         lines.append(f"double kq{s} = slope_q(q{s}, p{s}), kp{s} = slope_p(q{s}, p{s});")
-    lines.append(
-        f"double next_q = q + h * ({_sum(method.B, 'kq')}), next_p = p + h * ({_sum(method.B, 'kp')});"
-    )
+    lines.append(f"double next_q = q + h * ({_sum(method.B, 'kq')}), next_p = p + h * ({_sum(method.B, 'kp')});")
     lines.append(f"double kq{stages} = slope_q(next_q, next_p), kp{stages} = slope_p(next_q, next_p);")
     if pair == "RK45":
         estimate = [f"double e{x} = h * ({_sum(method.E, f'k{x}')}) / scale_{x};" for x in "qp"]

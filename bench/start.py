@@ -42,9 +42,7 @@ def measure() -> list[Row]:
     texts = ("pass", "import passivo", SYMBOLS + REST, TEXT + REST)
     for text in texts:  # fills the cache
         process(text)
-    nothing, imported, symbols, text = fastest(
-        *(lambda text=text: process(text) for text in texts), repeats=REPEATS
-    )
+    nothing, imported, symbols, text = fastest(*(lambda text=text: process(text) for text in texts), repeats=REPEATS)
     note = f"of which {nothing * 1e3:.0f} ms are python itself"
     return [
         Row("import passivo", imported, target=0.6, note=note),

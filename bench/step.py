@@ -73,9 +73,7 @@ def times(model: str) -> list[Row]:
     ours, booked, bare, fused = best([seconds / STEPS for seconds in fastest(*tasks, repeats=REPEATS)])
     states = [part.found[:2] for part in parts]
     apart = max(float(np.abs(state - states[0]).max()) for state in states)
-    booked_apart = max(
-        float(np.abs(part.found - parts[0].found).max()) for part in parts[: 1 + len(SETTINGS)]
-    )
+    booked_apart = max(float(np.abs(part.found - parts[0].found).max()) for part in parts[: 1 + len(SETTINGS)])
     if not max(apart, booked_apart) <= AGREEMENT:
         note = f"not compared: the rival ends {apart:.1e} away, its books {booked_apart:.1e}"
         return [Row(f"{model}, AVF step", ours, note=note)]

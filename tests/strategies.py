@@ -83,5 +83,8 @@ def build(seed: int, n: int, quadratic: bool = False, run: int = 0) -> Case:
 def cases(quadratic: bool = False, largest: int = 8) -> st.SearchStrategy[Case]:
     """A pool of 6 systems of each size (deriving one takes a second), with any number of states, inputs and steps."""
     return st.builds(
-        lambda seed, n, run: build(seed, n, quadratic, run), st.integers(0, 5), st.integers(1, largest), st.integers(0, 2**20)
+        lambda seed, n, run: build(seed, n, quadratic, run),
+        st.integers(0, 5),
+        st.integers(1, largest),
+        st.integers(0, 2**20),
     )

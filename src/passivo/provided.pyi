@@ -81,14 +81,12 @@ OUTSIDE: int
 NOT_FINITE: int
 BAD_INPUT: int
 
-
 # leaves of the model
 def prepare(m) -> None: ...  # Constants that depend on parameters alone.
 def energy(m) -> None: ...  # ENERGY of every row at STATE.
 def difference(m) -> None: ...  # DIFFERENCE: change of energy of every row from STATE to NEXT over STEP.
 def output(m) -> None: ...  # OUTPUT at STATE with the inputs USED.
 def inside(m) -> bool: ...  # Whether NEXT lies in the domain.
-
 
 # leaves of the method
 def expand(m, h) -> None: ...  # STEP from UNKNOWN.
@@ -100,7 +98,6 @@ def gather(m, h) -> None: ...  # GRADIENT of the step, and the inputs USED.
 def weigh(m, h) -> None: ...  # Add WORK, MEAN, LOST, RECEIVED of a stage of weight h.
 def weigh_node(m, h, tau, weight) -> None: ...  # One Gauss node of the same.
 def stage(m) -> None: ...  # GRADIENT and SLOPE at POINT.
-
 
 # kernels
 def advance(m, h) -> int: ...  # The method: one step of size h, state moved, work and loss added up.

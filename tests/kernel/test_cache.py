@@ -90,9 +90,7 @@ def test_another_parameter_value_needs_no_new_module(raced):
 def test_an_edit_of_a_kernel_is_never_stale(tmp_path):
     """A changed comment gives another module; a changed line another result."""
     source, folder = tmp_path / "src", tmp_path / "cache"
-    shutil.copytree(
-        Path(pv.__file__).parent, source / "passivo", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    shutil.copytree(Path(pv.__file__).parent, source / "passivo", ignore=shutil.ignore_patterns("__pycache__"))
     options = {"PYTHONPATH": source, "PASSIVO_CACHE": folder, "PYTHONDONTWRITEBYTECODE": "1"}
     plain = finish(start(**options))
     assert Path(plain["source"]).is_relative_to(source)

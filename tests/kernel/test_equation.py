@@ -89,9 +89,7 @@ def matrix_and_differences(part, rng, size):
     matrix = m[module.MATRIX : module.MATRIX + k * k].reshape(k, k).copy()
     step = np.longdouble(1e-6)
     unit = np.eye(k, dtype=np.longdouble) * step
-    numeric = (
-        np.stack([(residual(z + e) - residual(z - e)) / (2 * step) for e in unit], axis=1) if k else matrix
-    )
+    numeric = np.stack([(residual(z + e) - residual(z - e)) / (2 * step) for e in unit], axis=1) if k else matrix
     return matrix, numeric
 
 

@@ -33,9 +33,7 @@ def test_stiff_steps_converge_at_once(stiffness, method):
 def test_a_driven_system_comes_to_rest():
     """Spring and force cancel to rounding, the momentum goes to 0: it has no size to converge against."""
     for method in (pv.AVF(), pv.ImplicitEuler(), pv.ClosedLoopAVF()):
-        part = compiled(
-            pv.library.duffing(alpha=1e6, beta=10.0, b=300.0), method, step=0.01, start={"q": 0.1}
-        )
+        part = compiled(pv.library.duffing(alpha=1e6, beta=10.0, b=300.0), method, step=0.01, start={"q": 0.1})
         for _ in range(600):
             part.step([1.0])
         assert part.state[0] == pytest.approx(1e-6, rel=1e-9)
@@ -142,9 +140,7 @@ def test_a_failure_after_some_halves_undoes_them():
     assert part.work.tolist() == [0.0] and part.lost == 0.0 and part.mean_output.tolist() == [0.0]
 
 
-@pytest.mark.parametrize(
-    "method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ClosedLoopAVF(), pv.ImplicitEuler()], ids=str
-)
+@pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ClosedLoopAVF(), pv.ImplicitEuler()], ids=str)
 def test_an_equation_without_solution_is_an_error(method):
     part = compiled(pv.library.pendulum(), method, start={"q": 1.0, "p": 0.5}, laws={"torque": NO_SOLUTION})
     with pytest.raises(pv.ConvergenceError, match="no solution") as caught:
@@ -173,9 +169,7 @@ def test_a_run_that_fails_keeps_what_it_has():
     assert error.state["q"] == float(error.run["q"][-1])
 
 
-@pytest.mark.parametrize(
-    "method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF()], ids=str
-)
+@pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF()], ids=str)
 def test_a_component_that_stays_zero_converges(method):
     """Two oscillators, one at rest: its correction is 0 of 0 (the rule has no units and no floor)."""
     model = pv.System(
@@ -210,9 +204,7 @@ def test_a_pendulum_near_rest_balances_in_few_iterations(amplitude):
     assert part.iterations <= 3.0
     assert part.verdict.kind == "exact"
     q, p = part.state / amplitude
-    assert (q**2 + p**2) == pytest.approx(
-        1.0, rel=1e-12
-    )  # not part.stored: 1 − cos q is 0 in double precision
+    assert (q**2 + p**2) == pytest.approx(1.0, rel=1e-12)  # not part.stored: 1 − cos q is 0 in double precision
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])

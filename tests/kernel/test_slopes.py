@@ -32,10 +32,7 @@ SHAPES = (
     "Max({0}, {0} + 2 + sin({1}))", "Min({0}, {0} + 2 + sin({1}))", "3.7*({0})", "pi*({0}) + 1",
 )  # fmt: skip
 INNER = ("x", "y", "z", "x - y", "x*z", "y + 2*z", "x**2", "sin(y)", "x*y*z")
-MATH = {
-    name: getattr(math, name)
-    for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")
-}
+MATH = {name: getattr(math, name) for name in ("sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh")}
 MATH |= {name: getattr(math, name) for name in ("tanh", "asinh", "atanh", "exp", "log", "sqrt")}
 SCOPE = MATH | {kernel.__name__: kernel for kernel in functions.KERNELS}
 
@@ -47,9 +44,7 @@ def read(text):
 def written(formula, arguments):
     """A formula as the generated function it becomes, arguments in one sequence."""
     source = Source(Layout(), {})
-    source.leaf(
-        "f", "m", {s: f"m[{i}]" for i, s in enumerate(arguments)}, [], ENDS.definitions, returns=formula
-    )
+    source.leaf("f", "m", {s: f"m[{i}]" for i, s in enumerate(arguments)}, [], ENDS.definitions, returns=formula)
     scope = dict(SCOPE)
     exec(source.functions[0], scope)
     return scope["f"]

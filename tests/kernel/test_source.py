@@ -12,10 +12,7 @@ from passivo.kernel import functions
 from passivo.kernel.source import Layout, Source, _Printer, _unique
 
 x, y, k = sp.symbols("x y k", real=True)
-SCOPE = {
-    name: getattr(math, name)
-    for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "atan2", "tanh", "asinh")
-}
+SCOPE = {name: getattr(math, name) for name in ("sin", "cos", "tan", "exp", "log", "sqrt", "atan2", "tanh", "asinh")}
 SCOPE |= {kernel.__name__: kernel for kernel in functions.KERNELS}
 
 
@@ -121,9 +118,7 @@ def test_definitions_come_before_their_use_and_only_where_needed():
     text = source.functions[0]
     assert "tan" not in text and text.count("sin(") == 1
     lines = text.splitlines()
-    order = [
-        next(i for i, line in enumerate(lines) if line.startswith(f"    {name}_ =")) for name in ("q", "r")
-    ]
+    order = [next(i for i, line in enumerate(lines) if line.startswith(f"    {name}_ =")) for name in ("q", "r")]
     assert order == sorted(order)
     s = math.sin(0.4)
     assert run([0.4, 0.0])[1][16] == pytest.approx((s + s * 0.4) * s * 0.4, rel=1e-15)
@@ -197,9 +192,7 @@ def test_models_may_use_any_names(names):
     q, p = names
 
     def part(q, p, stiffness):
-        model = pv.System(
-            [q, p], f"{stiffness}*{q}**4/4 + {p}**2/2", [[0, 1], [-1, 0]], params={stiffness: 2.0}
-        )
+        model = pv.System([q, p], f"{stiffness}*{q}**4/4 + {p}**2/2", [[0, 1], [-1, 0]], params={stiffness: 2.0})
         return pv.compile(model, pv.AVF(), 0.1, start={q: 1.0}, engine="python")
 
     plain, renamed = part("q", "p", "c"), part(q, p, "m" if "m" not in names else "memory")

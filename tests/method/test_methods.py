@@ -42,9 +42,7 @@ def test_feedback(method):
 def test_feedback_of_the_closed_loop_average_is_averaged_with_the_field():
     """Work = h ∫ y φ(y) dτ along the straight line; y = p here."""
     law = pv.Feedback(lambda y: -pv.atan(3 * y))
-    part = compiled(
-        pv.library.pendulum(), pv.ClosedLoopAVF(), 0.3, start={"q": 2.0, "p": 0.5}, laws={"torque": law}
-    )
+    part = compiled(pv.library.pendulum(), pv.ClosedLoopAVF(), 0.3, start={"q": 2.0, "p": 0.5}, laws={"torque": law})
     nodes, weights = np.polynomial.legendre.leggauss(20)
     for _ in range(3):
         x = part.state.copy()
@@ -69,9 +67,7 @@ def test_feedback_at_the_stages_of_runge_kutta(method):
 
 
 @pytest.mark.parametrize("method", IMPLICIT, ids=name_of)
-@pytest.mark.parametrize(
-    "model", [pv.library.pendulum(b=0.1), pv.library.microphone()], ids=lambda model: model.name
-)
+@pytest.mark.parametrize("model", [pv.library.pendulum(b=0.1), pv.library.microphone()], ids=lambda model: model.name)
 def test_relation(method, model):
     """ρ(ȳ, v) = 0 holds between the mean output and the input used, and the work is h ȳ v."""
     start = {"q": 2.0, "p": 1.0} | ({"Q": 1.5} if "Q" in model.states else {})
@@ -161,9 +157,7 @@ def test_feedback_over_feedthrough_becomes_a_relation():
     assert part.verdict.kind == "exact"
 
 
-@pytest.mark.parametrize(
-    "method", [None, *EVERY], ids=lambda method: "none" if method is None else name_of(method)
-)
+@pytest.mark.parametrize("method", [None, *EVERY], ids=lambda method: "none" if method is None else name_of(method))
 def test_a_part_without_states(method):
     """A damper needs no method; any that is given books the same loss."""
     if isinstance(method, pv.SymplecticEuler):
@@ -323,9 +317,7 @@ def test_closed_loop_average_against_scipy(seed):
 
 def test_closed_loop_average_of_a_field_without_states():
     """x' = u with H = x⁴: the field is constant, the output is not; its mean is still exact."""
-    part = compiled(
-        pv.System(["x"], "x**4/4", ports={"rate": pv.flow([1])}), pv.ClosedLoopAVF(), 0.5, start={"x": 1.0}
-    )
+    part = compiled(pv.System(["x"], "x**4/4", ports={"rate": pv.flow([1])}), pv.ClosedLoopAVF(), 0.5, start={"x": 1.0})
     part.step([2.0])
     assert part.state == pytest.approx([2.0]) and part.work == pytest.approx([15 / 4], rel=1e-14)
     assert part.verdict.kind == "exact"

@@ -114,9 +114,7 @@ def check_equal(run, part, states):
     assert (run.arrays["states"] == states).all()
     assert run.verdict == part.verdict
     part._refresh()
-    assert (
-        run.arrays["ledger"][-1, 0].tolist() == part._section("REPORT", part.module.REPORT_SIZE)[-6:].tolist()
-    )
+    assert run.arrays["ledger"][-1, 0].tolist() == part._section("REPORT", part.module.REPORT_SIZE)[-6:].tolist()
 
 
 @every_method
@@ -253,9 +251,7 @@ WIDE = pv.System(
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "u", [[], [1.0, 2.0], [[1.0]], np.ones((1, 2)), "abc", ["x"], {}, np.zeros(0)], ids=str
-)
+@pytest.mark.parametrize("u", [[], [1.0, 2.0], [[1.0]], np.ones((1, 2)), "abc", ["x"], {}, np.zeros(0)], ids=str)
 def test_wrong_inputs_are_refused(u):
     part = compiled()
     part.step([0.25])
@@ -265,9 +261,7 @@ def test_wrong_inputs_are_refused(u):
     assert part.state.tolist() == state and part.inputs.tolist() == [0.25] and part.steps == 1
 
 
-@pytest.mark.parametrize(
-    "u", [0.5, [0.5], (0.5,), np.array(0.5), np.array([0.5]), np.float64(0.5), np.float32(0.5)]
-)
+@pytest.mark.parametrize("u", [0.5, [0.5], (0.5,), np.array(0.5), np.array([0.5]), np.float64(0.5), np.float32(0.5)])
 def test_a_single_input_may_be_given_in_many_ways(u):
     part, other = compiled(), compiled()
     part.step(u)

@@ -250,13 +250,9 @@ def _grow(inner):
         st.tuples(inner, inner).map(lambda ab: ab[0] + ab[1]),
         st.tuples(inner, inner).map(lambda ab: ab[0] - ab[1]),
         st.tuples(inner, inner).map(lambda ab: ab[0] * ab[1]),
-        st.tuples(inner, st.sampled_from([2, 3, sp.Rational(1, 2)])).map(
-            lambda ab: (1 + ab[0] ** 2) ** ab[1]
-        ),
+        st.tuples(inner, st.sampled_from([2, 3, sp.Rational(1, 2)])).map(lambda ab: (1 + ab[0] ** 2) ** ab[1]),
         inner.map(lambda a: a / (2 + K**2)),
-        st.tuples(st.sampled_from([sp.sin, sp.cos, sp.tanh, sp.atan, sp.Abs]), inner).map(
-            lambda fa: fa[0](fa[1])
-        ),
+        st.tuples(st.sampled_from([sp.sin, sp.cos, sp.tanh, sp.atan, sp.Abs]), inner).map(lambda fa: fa[0](fa[1])),
         inner.map(lambda a: sp.exp(sp.sin(a))),
         st.tuples(inner, inner).map(lambda ab: sp.Max(*ab)),
     )
@@ -270,9 +266,7 @@ def test_sympy_to_text_and_back(expression):
     point = {Q: 0.3, P: -0.7, K: 1.9}
     assert back == expression or sp.N((back - expression).subs(point), 30) == pytest.approx(0, abs=1e-14)
     assert to_text(to_text(expression)) == to_text(expression)
-    direct = evaluate(
-        to_text(expression), {"q": np.float64(0.3), "p": np.float64(-0.7), "k": np.float64(1.9)}
-    )
+    direct = evaluate(to_text(expression), {"q": np.float64(0.3), "p": np.float64(-0.7), "k": np.float64(1.9)})
     assert float(direct) == pytest.approx(float(expression.subs(point)), rel=1e-9, abs=1e-9)
 
 

@@ -41,7 +41,13 @@ def test_text_means_what_the_operators_mean(pair):
 
 
 def test_powers_and_signs():
-    for formula, value in (((-x) ** 2, 0.49), (-(x**2), -0.49), (2 ** (x * z), 2**1.47), (x ** (y**2), 0.7**1.69), ((-2) ** 2 * x, 2.8)):
+    for formula, value in (
+        ((-x) ** 2, 0.49),
+        (-(x**2), -0.49),
+        (2 ** (x * z), 2**1.47),
+        (x ** (y**2), 0.7**1.69),
+        ((-2) ** 2 * x, 2.8),
+    ):
         assert evaluate(to_text(formula), VALUES) == pytest.approx(value)
     assert to_text(pv.symbols("k") * x**2 / 2) == "k * x ** 2 / 2"
 

@@ -134,14 +134,10 @@ class TestEverySystem:
             for _ in range(3):
                 x, u = random_point(model, rng)
                 expected = EQUATIONS[name](x, u, model.params)
-                assert numbers(model, model.form.flow, x, u) == pytest.approx(
-                    np.array(expected), rel=1e-12, abs=1e-12
-                )
+                assert numbers(model, model.form.flow, x, u) == pytest.approx(np.array(expected), rel=1e-12, abs=1e-12)
                 if name in OUTPUTS:
                     expected = OUTPUTS[name](x, u, model.params)
-                    assert numbers(model, model.form.output, x, u) == pytest.approx(
-                        np.array(expected), rel=1e-12
-                    )
+                    assert numbers(model, model.form.output, x, u) == pytest.approx(np.array(expected), rel=1e-12)
 
     def test_structure_and_loss(self, name, rng):
         model = getattr(library, name)(**UNUSUAL[name])

@@ -72,9 +72,7 @@ def test_joint_structure():
     C = sp.Matrix(sp.BlockMatrix([[B, -G * Gc.T], [Gc * G.T, Bc]]))
     assert (joint.structure - joint.loss - C).expand() == sp.zeros(4, 4)
     assert (joint.structure + joint.structure.T).expand() == sp.zeros(4, 4)
-    assert (
-        joint.loss - sp.diag(renamed(own.loss, "plant"), renamed(other.loss, "control"))
-    ).expand() == sp.zeros(4, 4)
+    assert (joint.loss - sp.diag(renamed(own.loss, "plant"), renamed(other.loss, "control"))).expand() == sp.zeros(4, 4)
     assert joint.ports == sp.Matrix([1, 0, 0, 0])
     assert joint.readout == joint.ports.T
 
@@ -92,9 +90,7 @@ def test_a_damper_between_is_eliminated():
 
 def test_a_resistive_source_meets_a_damper():
     """Feedthrough on both sides of a connection: u = −b v, v = r u + w  =>  v = w / (1 + r b)."""
-    source = System(
-        ["x"], "x**2/2", ports={"a": effort([1])}, feedthrough=[["r"]], params={"r": 2.0}, name="source"
-    )
+    source = System(["x"], "x**2/2", ports={"a": effort([1])}, feedthrough=[["r"]], params={"r": 2.0}, name="source")
     form = Monolithic({"s": source, "d": damper(b=3.0)}, [("s.a", "d.end")]).form
     r, b = sp.Symbol("s.r", real=True), sp.Symbol("d.b", real=True)
     assert sp.simplify(form.loss[0, 0] - b / (1 + r * b)) == 0
@@ -155,9 +151,7 @@ def test_names_and_free_ports():
     assert list(model.ports) == ["mass.outside"]
     assert [row.name for row in model.form.rows] == ["spring", "mass", "damper", "link", "brake"]
     assert model.minimum == {"spring.q": 0.0, "mass.p": 0.0}
-    unbounded = Monolithic(
-        {"duffing": duffing(alpha=-1.0), "damper": damper()}, [("duffing.force", "damper.end")]
-    )
+    unbounded = Monolithic({"duffing": duffing(alpha=-1.0), "damper": damper()}, [("duffing.force", "damper.end")])
     assert unbounded.minimum is None
 
 

@@ -57,9 +57,7 @@ class TestStructure:
         system(structure=[[0, "1 + q"], ["-1 - q", 0]])
         system(structure=[[0, "-(1 + q)"], ["1 + q", 0]])
 
-    @pytest.mark.parametrize(
-        ("upper", "lower"), [("1 + q", "-1 + q"), ("-1 + q", "1 + q"), ("q - p", "-q - p")]
-    )
+    @pytest.mark.parametrize(("upper", "lower"), [("1 + q", "-1 + q"), ("-1 + q", "1 + q"), ("q - p", "-q - p")])
     def test_a_leading_minus_negates_only_the_first_term(self, upper, lower):
         refused("not skew", structure=[[0, upper], [lower, 0]])
 
@@ -124,9 +122,7 @@ class TestLoss:
 
 
 class TestEnergy:
-    @pytest.mark.parametrize(
-        "energy", [[q, p], (q, p), sp.Matrix([q, p]), np.array([1.0, 2.0]), sp.Matrix([q**2])]
-    )
+    @pytest.mark.parametrize("energy", [[q, p], (q, p), sp.Matrix([q, p]), np.array([1.0, 2.0]), sp.Matrix([q**2])])
     def test_vector(self, energy):
         refused("one scalar formula", energy=energy)
 
@@ -256,9 +252,7 @@ class TestFeedthrough:
             System([], 0, structure=[[0]], ports={"f": flow()})
 
     def test_no_state_survives_a_round_trip(self):
-        damper = System(
-            [], 0, ports={"f": flow(width=2)}, feedthrough=[["b", 0], [0, "b"]], params={"b": 1.0}
-        )
+        damper = System([], 0, ports={"f": flow(width=2)}, feedthrough=[["b", 0], [0, "b"]], params={"b": 1.0})
         assert System.from_description(damper.describe()).describe() == damper.describe()
 
 

@@ -44,7 +44,9 @@ class Leaky(pv.Monolithic):
 
 @pytest.mark.parametrize("steps", [10**3, 10**7])
 def test_wrong_gradient_is_active_by_the_same_amount(steps):
-    run = pv.simulate(pv.library.oscillator(), WrongGradient(), step=1e-3, until=steps * 1e-3, start={"q": 0.2}, record_every=1000)
+    run = pv.simulate(
+        pv.library.oscillator(), WrongGradient(), step=1e-3, until=steps * 1e-3, start={"q": 0.2}, record_every=1000
+    )
     assert isinstance(run.method, OneStage)
     assert run.verdict.kind == "active" and run.verdict.bounded and run.verdict.part == "oscillator"
     # the trajectory keeps H with k (1 + 1e-6): the true H swings by 1e-6 of 100 J

@@ -106,9 +106,7 @@ def test_signals_carry_no_power():
     assert run["valve"].values[1:] == pytest.approx(0.1 * np.arange(10) + 0.05)
     assert run.verdict.kind == "exact" and float(run.ledger.lost[-1, 0]) > 0
     with pytest.raises(pv.InputError, match="signal"):
-        pv.simulate(
-            lossy, pv.AVF(), step=0.1, until=1.0, inputs={"valve": pv.Feedback(lambda y: y)}, engine="python"
-        )
+        pv.simulate(lossy, pv.AVF(), step=0.1, until=1.0, inputs={"valve": pv.Feedback(lambda y: y)}, engine="python")
 
 
 @pytest.mark.parametrize(

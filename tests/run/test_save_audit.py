@@ -12,9 +12,7 @@ from passivo.run.save import content_hash, read
 
 def make(method=None, every=1, model=None, **options):
     settings = {"step": 0.01, "until": 2.0, "start": {"q": 2.0}, "engine": "python", **options}
-    return pv.simulate(
-        model or pv.library.pendulum(b=0.1), method or pv.AVF(), record_every=every, **settings
-    )
+    return pv.simulate(model or pv.library.pendulum(b=0.1), method or pv.AVF(), record_every=every, **settings)
 
 
 def same(a, b):

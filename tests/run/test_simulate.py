@@ -117,9 +117,7 @@ def test_leaving_the_domain_is_an_error_not_a_nan():
         )
     assert caught.value.state["q"] > 0 and caught.value.run.verdict.kind == "none"
     with pytest.raises(pv.InputError, match="outside the domain"):
-        pv.simulate(
-            pv.library.microphone(), pv.AVF(), step=0.1, until=1.0, start={"q": -1.0}, engine="python"
-        )
+        pv.simulate(pv.library.microphone(), pv.AVF(), step=0.1, until=1.0, start={"q": -1.0}, engine="python")
 
 
 def test_a_step_without_solution_carries_time_state_and_residual():
@@ -135,9 +133,7 @@ def test_a_step_without_solution_carries_time_state_and_residual():
             engine="python",
         )
     error = caught.value
-    assert (
-        error.residual is not None and error.residual > 0 and error.state == {"p": 0.0} and error.time == 0.0
-    )
+    assert error.residual is not None and error.residual > 0 and error.state == {"p": 0.0} and error.time == 0.0
     assert error.run.steps == 0 and error.run.verdict.kind == "none"
 
 

@@ -56,7 +56,13 @@ def test_explicit_euler_creates_the_joules_of_its_growth():
 
 @pytest.mark.parametrize(
     ("method", "dv_part", "dx_part"),
-    [("ExplicitEuler", 1, 1), ("ImplicitEuler", -1, -1), ("SymplecticEuler", -1, 1), ("AVF", 0, 0), ("ImplicitMidpoint", 0, 0)],
+    [
+        ("ExplicitEuler", 1, 1),
+        ("ImplicitEuler", -1, -1),
+        ("SymplecticEuler", -1, 1),
+        ("AVF", 0, 0),
+        ("ImplicitMidpoint", 0, 0),
+    ],
 )
 def test_created_equals_the_closed_forms(runs, method, dv_part, dx_part):
     """Per step, spec 4.1: ± m dv²/2 ± k dx²/2 beside the work the method itself used."""
@@ -87,7 +93,9 @@ def test_work_is_the_integral_the_method_used(runs):
     for name, run in runs.items():
         q, p, f = run["q"].values, run["p"].values, run["force"].values[1:]
         v = p / M
-        used = {"ExplicitEuler": v[:-1], "ImplicitEuler": v[1:], "SymplecticEuler": v[1:]}.get(name, (v[1:] + v[:-1]) / 2)
+        used = {"ExplicitEuler": v[:-1], "ImplicitEuler": v[1:], "SymplecticEuler": v[1:]}.get(
+            name, (v[1:] + v[:-1]) / 2
+        )
         assert np.diff(run.work["force"].values) == pytest.approx(STEP * f * used, rel=1e-9, abs=1e-15)
 
 
@@ -110,7 +118,10 @@ def test_verdict_scales_with_the_units(method):
 
 @pytest.mark.parametrize("method", [pv.AVF(), pv.ExplicitEuler(), pv.ImplicitEuler(), pv.SymplecticEuler()], ids=str)
 def test_verdict_ignores_the_order_of_states(method):
-    plain, swapped = run_of(method, until=0.3).verdict, run_of(method, until=0.3, model=oscillator(swapped=True)).verdict
+    plain, swapped = (
+        run_of(method, until=0.3).verdict,
+        run_of(method, until=0.3, model=oscillator(swapped=True)).verdict,
+    )
     assert swapped.kind == plain.kind
     assert swapped.bias == pytest.approx(plain.bias, rel=1e-12, abs=plain.roundoff)
     assert swapped.removed == pytest.approx(plain.removed, rel=1e-12, abs=plain.roundoff)
@@ -125,7 +136,9 @@ def test_a_run_that_starts_at_zero_energy_and_loses_is_not_active():
     stored = run.ledger.stored.sel(part="total").values
     assert abs(stored[0]) < 1e-15 and stored[-1] < -0.5
     assert run.verdict.kind == "exact"
-    assert pv.simulate(falling, pv.ImplicitEuler(), step=0.05, until=10, start={"q": np.pi / 2}).verdict.kind == "passive"
+    assert (
+        pv.simulate(falling, pv.ImplicitEuler(), step=0.05, until=10, start={"q": np.pi / 2}).verdict.kind == "passive"
+    )
 
 
 def test_midpoint_is_exact_after_1e8_steps():

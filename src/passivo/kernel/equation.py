@@ -117,7 +117,11 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
     columns = [*(ends.d[i] for i in solved), *equation.unknown_inputs]
     for i in explicit:
         chain.follow(ends.d[i], i, equation.increments[i], columns)
-    entries = [(f"m[{matrix + r * k + c}]", chain.along(row, column)) for r, row in enumerate(rows) for c, column in enumerate(columns)]
+    entries = [
+        (f"m[{matrix + r * k + c}]", chain.along(row, column))
+        for r, row in enumerate(rows)
+        for c, column in enumerate(columns)
+    ]
     source.leaf("jacobian", "m, h", {**here, **averages.slope_bindings}, entries, {**defined, **chain.definitions})
     return {
         "UNKNOWNS": k,

@@ -255,4 +255,17 @@ def solve(m, h):
     return OK
 
 
-KERNELS = (average, evaluate, factor, correct, relative, apply, at_rounding, chord, damped, predict, enough_nodes, solve)
+KERNELS = (
+    average,
+    evaluate,
+    factor,
+    correct,
+    relative,
+    apply,
+    at_rounding,
+    chord,
+    damped,
+    predict,
+    enough_nodes,
+    solve,
+)

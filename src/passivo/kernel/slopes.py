@@ -19,6 +19,7 @@ from passivo.model.special import cbrt
 
 root: Any = cbrt  # SymPy's stubs take an applied function for a class
 
+
 def _scalar(name: str, *slopes: Any) -> Any:
     """A SymPy function printed under `name`; slopes[i](args) is its derivative by argument i."""
 
@@ -158,7 +159,9 @@ def _power(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
         return _chained(f, node, -1 / (node.old * node.new), node.old**-1, node.new**-1)
     if (2 * exponent).is_Integer:
         node = _visit(base, ends, memo)
-        root = _chained(sp.sqrt(base), node, 1 / (sp.sqrt(node.old) + sp.sqrt(node.new)), sp.sqrt(node.old), sp.sqrt(node.new))
+        root = _chained(
+            sp.sqrt(base), node, 1 / (sp.sqrt(node.old) + sp.sqrt(node.new)), sp.sqrt(node.old), sp.sqrt(node.new)
+        )
         if exponent == sp.Rational(1, 2):
             return root
         inner = sp.Dummy("root", real=True)

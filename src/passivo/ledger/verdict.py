@@ -72,7 +72,9 @@ def _joules(value: float) -> str:
 def judge(memory: np.ndarray, first: int, names: tuple[str, ...], allowance: float = 0.0, stopped: str = "") -> Verdict:
     """The verdict on the accounts that begin at `first` in `memory`, one per name; the last one is the total."""
     rows = {
-        name: _judge_row(memory[first + i * A.ACCOUNT_SIZE : first + (i + 1) * A.ACCOUNT_SIZE], name, allowance, stopped)
+        name: _judge_row(
+            memory[first + i * A.ACCOUNT_SIZE : first + (i + 1) * A.ACCOUNT_SIZE], name, allowance, stopped
+        )
         for i, name in enumerate(names)
     }
     *parts, (_, total) = rows.items()

@@ -60,7 +60,9 @@ class CompiledPart:
     over the step. Views such as `state` and `work` show the memory itself: copy what has to last.
     """
 
-    def __init__(self, model: Model, method: Method, step: float, module: ModuleType, engine: Engine, laws: Mapping[str, Any]):
+    def __init__(
+        self, model: Model, method: Method, step: float, module: ModuleType, engine: Engine, laws: Mapping[str, Any]
+    ):
         self.model, self.method, self.engine = model, method, engine
         self.laws = dict(laws)
         self.module = module
@@ -129,7 +131,9 @@ class CompiledPart:
         except (TypeError, ValueError):
             raise InputError(f"step takes numbers ({', '.join(self.input_names) or 'none'}), not {u!r}") from None
         if values.shape != (each,):
-            raise InputError(f"step takes {each} input values ({', '.join(self.input_names) or 'none'}), got shape {values.shape}")
+            raise InputError(
+                f"step takes {each} input values ({', '.join(self.input_names) or 'none'}), got shape {values.shape}"
+            )
         self.inputs.reshape(self.module.STAGES, each)[:] = values
 
     def _raise(self, status: int) -> None:
@@ -149,16 +153,28 @@ class CompiledPart:
                 )  # fmt: skip
             case tick.OUTSIDE:
                 domain = getattr(self.model, "domain", None) or "of the model"
-                return DomainError(f"the next step leaves the domain {domain}, {where}. Take a smaller step, or another start", time=time, state=state)
+                return DomainError(
+                    f"the next step leaves the domain {domain}, {where}. Take a smaller step, or another start",
+                    time=time,
+                    state=state,
+                )
             case tick.BAD_INPUT:
-                return NonFiniteError(f"an input is NaN or infinite: {self.inputs.tolist()}, {where}", time=time, state=state)
-        return NonFiniteError(f"the next state is NaN or infinite, {where}. Take a smaller step", time=time, state=state)
+                return NonFiniteError(
+                    f"an input is NaN or infinite: {self.inputs.tolist()}, {where}", time=time, state=state
+                )
+        return NonFiniteError(
+            f"the next state is NaN or infinite, {where}. Take a smaller step", time=time, state=state
+        )
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
     @property
     def input_names(self) -> list[str]:
-        names = [name if port.width == 1 else f"{name}[{i}]" for name, port in self.model.ports.items() for i in range(port.width)]
+        names = [
+            name if port.width == 1 else f"{name}[{i}]"
+            for name, port in self.model.ports.items()
+            for i in range(port.width)
+        ]
         return names + list(self.model.signals)
 
     @property
@@ -295,7 +311,9 @@ def compile(
     if method is None and not model.states:
         method = ImplicitMidpoint()  # nothing to advance: any method books the feedthrough
     if not isinstance(method, Method):
-        hint = f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
+        hint = (
+            f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
+        )
         raise MethodError(f"expected a method, got {method!r}; {hint}")
     size = float(seconds(step, "step"))
     method = method.for_model(model)
@@ -352,7 +370,9 @@ def without_values(description: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def source_text(model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine) -> str:
+def source_text(
+    model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine
+) -> str:
     """Derive, generate, assemble: everything that needs SymPy."""
     from passivo.kernel import functions, module
     from passivo.kernel.leaves import constants, lay_out, write_model

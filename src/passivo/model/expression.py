@@ -106,7 +106,9 @@ def _tree(text: str) -> ast.expr:
     except SyntaxError as error:
         raise ExpressionError(f"{text!r} is not a formula: {error.msg}; write it as in k*q**2/2") from None
     except (RecursionError, MemoryError, ValueError, OverflowError):
-        raise ExpressionError(f"the formula {text[:60]!r}... is nested too deeply or holds a number out of range") from None
+        raise ExpressionError(
+            f"the formula {text[:60]!r}... is nested too deeply or holds a number out of range"
+        ) from None
     return tree
 
 

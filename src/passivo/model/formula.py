@@ -82,7 +82,9 @@ class Formula:
         return hash(self.text)
 
     def __bool__(self) -> bool:
-        raise TypeError(f"whether {self.text!r} holds is not known yet: a formula cannot steer an if; use Max, Min, Abs or sign")
+        raise TypeError(
+            f"whether {self.text!r} holds is not known yet: a formula cannot steer an if; use Max, Min, Abs or sign"
+        )
 
     def __float__(self) -> float:
         raise TypeError(f"{self.text!r} is a formula, not a number; use pv.sin, pv.sqrt ... instead of math and numpy")

@@ -142,7 +142,9 @@ def _lift(name: str, port: Port, k: int) -> Port:
     if not isinstance(port, Port) or port.kind != "effort":
         raise ModelError(f"port {name!r} of a mechanical system must be a pv.effort(...): it takes a generalised force")
     if len(port.matrix) != k:
-        raise ModelError(f"port {name!r} has {len(port.matrix)} rows for {k} coordinates; give one entry per coordinate")
+        raise ModelError(
+            f"port {name!r} has {len(port.matrix)} rows for {k} coordinates; give one entry per coordinate"
+        )
     return Port("effort", port.width, (("0",) * port.width,) * k + port.matrix)
 
 

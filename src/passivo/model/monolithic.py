@@ -48,7 +48,9 @@ class Monolithic(Model):
         ends = [end for _, *pair in self.connections for end in pair]
         for end in ends:
             if ends.count(end) > 1:
-                raise ModelError(f"port {end!r} is connected twice; give the part a second port for the second connection")
+                raise ModelError(
+                    f"port {end!r} is connected twice; give the part a second port for the second connection"
+                )
         titles = [*self.parts, *(title for title, *_ in self.connections)]
         for title in titles:
             if title in RESERVED:

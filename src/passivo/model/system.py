@@ -216,7 +216,8 @@ class System(Model):
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> System:
         ports = {
-            k: Port(kind, width, tuple(tuple(row) for row in matrix)) for k, (kind, width, matrix) in data["ports"].items()
+            k: Port(kind, width, tuple(tuple(row) for row in matrix))
+            for k, (kind, width, matrix) in data["ports"].items()
         }
         rest = {k: v for k, v in data.items() if k not in ("kind", "ports")}
         if not data["states"]:
@@ -242,7 +243,9 @@ class System(Model):
         check_nonnegative(self.feedthrough, "feedthrough", samples, params)
         energy = np.asarray(evaluate(self.energy, samples, FLOAT), dtype=float)
         if not np.isfinite(energy).any():
-            raise ModelError(f"the energy {self.energy!r} is not finite at any of {SAMPLES} sampled states; state a domain=")
+            raise ModelError(
+                f"the energy {self.energy!r} is not finite at any of {SAMPLES} sampled states; state a domain="
+            )
 
     def _samples(self, params: Mapping[str, float]) -> dict[str, Any]:
         """Random states inside the domain, parameters at their values, random signals; seeded."""

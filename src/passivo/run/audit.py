@@ -152,7 +152,9 @@ def _compare_step(
         width = 64 * EPSILON * (scale + np.abs(ledger[k + 1, r, 1:]).max())
         for name, value, at in (("work", work, 1), ("loss", lost, 2), ("created energy", created, 4)):
             if not abs(value - booked[r, at]) <= width:
-                findings.append(f"{when}: {name} of {run.rows[r]} is {float(booked[r, at]):.6g} J in the file, recomputed {float(value):.6g} J")
+                findings.append(
+                    f"{when}: {name} of {run.rows[r]} is {float(booked[r, at]):.6g} J in the file, recomputed {float(value):.6g} J"
+                )
 
 
 def _row(module: Any, memory: np.ndarray, r: int) -> tuple[Any, Any, Any]:

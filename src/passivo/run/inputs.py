@@ -1,10 +1,10 @@
 """What drives the ports and signals of a run, and how it is read at the stage times of a method.
 
-    number, or a list of them for a wide port        held for the whole run
-    array (steps,) or (steps, width)                 one value per step, held over it
-    function of t                                    read at the method's own stage times
-    Feedback(y -> u), Relation((y, u) -> 0)          solved inside the step
-    Held(function of (t, y))                         any Python function, sampled at the start of a step and held
+number, or a list of them for a wide port        held for the whole run
+array (steps,) or (steps, width)                 one value per step, held over it
+function of t                                    read at the method's own stage times
+Feedback(y -> u), Relation((y, u) -> 0)          solved inside the step
+Held(function of (t, y))                         any Python function, sampled at the start of a step and held
 """
 
 from __future__ import annotations
@@ -88,7 +88,9 @@ class Traced(Source):
         self.texts = tuple(texts)
 
     def values(self, first: int, times: np.ndarray) -> np.ndarray:
-        columns = [np.broadcast_to(np.asarray(evaluate(text, {"t": times}), dtype=float), times.shape) for text in self.texts]
+        columns = [
+            np.broadcast_to(np.asarray(evaluate(text, {"t": times}), dtype=float), times.shape) for text in self.texts
+        ]
         return np.stack(columns, axis=-1)
 
     def describe(self) -> dict[str, Any]:

@@ -41,7 +41,9 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
         rows = 3 + ports if run.model.states else 2 + ports
         figure = Figure(figsize=(7.2, 1.55 * rows + 0.7), layout="constrained")
         axes = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
-        figure.suptitle(_title(run), x=0.01, ha="left", fontsize=9, color=VERDICTS[run.verdict.kind], fontweight="bold", wrap=True)
+        figure.suptitle(
+            _title(run), x=0.01, ha="left", fontsize=9, color=VERDICTS[run.verdict.kind], fontweight="bold", wrap=True
+        )
         if run.model.states:
             _states(axes.pop(0), run)
         if ports:
@@ -109,7 +111,9 @@ def _energy(axis: Any, run: Run) -> None:
     parts = run.parts if len(run.parts) > 1 else []
     stored = {f"stored, {name}": run.ledger.stored.sel(part=name).values for name in parts}
     stored = {name: values for name, values in stored.items() if np.abs(values).max() > 0}
-    _lines(axis, run, {"stored": total.stored.values, "supplied": total.work.values, "lost": total.lost.values}, zorder=3)
+    _lines(
+        axis, run, {"stored": total.stored.values, "supplied": total.work.values, "lost": total.lost.values}, zorder=3
+    )
     _lines(axis, run, stored, first=3, linewidth=0.7, alpha=0.7)
     axis.set_ylabel("energy [J]")
     _legend(axis)

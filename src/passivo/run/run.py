@@ -32,7 +32,14 @@ class Run:
     """
 
     def __init__(
-        self, part: CompiledPart, inputs: Inputs, rows: np.ndarray, every: int, steps: int, start: np.ndarray, stopped: str = ""
+        self,
+        part: CompiledPart,
+        inputs: Inputs,
+        rows: np.ndarray,
+        every: int,
+        steps: int,
+        start: np.ndarray,
+        stopped: str = "",
     ):
         module = part.module
         n, w, s, count = module.STATES, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT

@@ -106,7 +106,11 @@ def _facts(run: Run) -> dict[str, Any]:
         "iterations": run.iterations,
         "stopped": run.stopped,
         "verdict": run.verdict.sentence,
-        "versions": {"passivo": passivo.__version__, "python": sys.version.split()[0], **{package: version(package) for package in PACKAGES}},
+        "versions": {
+            "passivo": passivo.__version__,
+            "python": sys.version.split()[0],
+            **{package: version(package) for package in PACKAGES},
+        },
     }
 
 

@@ -57,9 +57,7 @@ def rigid_body(I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
     )
 
 
-def controlled_rigid_body(
-    kinematics: str = "true", I1: float = 1.0, I2: float = 2.0, I3: float = 3.0
-) -> System:
+def controlled_rigid_body(kinematics: str = "true", I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
     """A rigid body with its attitude as a quaternion (spec 2.8): `H = ω'I ω/2 + q'q/2`.
 
         I ω' = (I ω) × ω + τ
@@ -110,8 +108,7 @@ def rigid_body_control(
     given = {"Kd": (Kd, (3,)), "Kp": (Kp, (3, 4)), "inertia": (inertia, (3,))}
     d, p, moments = (_gain(value, shape, name) for name, (value, shape) in given.items())
     torque = [
-        " ".join([f"-({d[i] * moments[i]!r})*y{i}", *(f"- ({p[i][j]!r})*y{3 + j}" for j in range(4))])
-        for i in range(3)
+        " ".join([f"-({d[i] * moments[i]!r})*y{i}", *(f"- ({p[i][j]!r})*y{3 + j}" for j in range(4))]) for i in range(3)
     ]
     return Feedback([*torque, "0", "0", "0", "0"])
 
@@ -122,7 +119,5 @@ def _gain(value: Any, shape: tuple[int, ...], name: str) -> Any:
     except (TypeError, ValueError):
         raise ModelError(f"{name} must hold numbers in the shape {shape}, not {value!r}") from None
     if dense.shape != shape or not np.isfinite(dense).all():
-        raise ModelError(
-            f"{name} must hold finite numbers in the shape {shape}, got shape {dense.shape}: {value!r}"
-        )
+        raise ModelError(f"{name} must hold finite numbers in the shape {shape}, got shape {dense.shape}: {value!r}")
     return dense.tolist()
