@@ -11,7 +11,7 @@ import pytest
 
 import passivo as pv
 from passivo.kernel import cache
-from passivo.method.part import generate
+from passivo.method.generate import generate
 
 SCRIPT = """
 import json, sys

@@ -13,7 +13,7 @@ import json, sys
 import numpy as np
 from numba import cuda
 import passivo as pv
-from passivo.method.part import generate
+from passivo.method.generate import generate
 
 def compare(model, method, h, steps, starts, inputs, laws):
     module = generate(model, method, laws, "cuda")

@@ -79,7 +79,8 @@ def test_a_model_in_symbols_needs_no_sympy():
     code = """
 import sys, passivo as pv
 q, p, k = pv.symbols("q p k")
-pv.System([q, p], k*q**2/2 + p**2/2, [[0, 1], [-1, 0]], ports={"force": pv.effort([0, 1])}, params={k: 1.0}, domain=q < 5)
+energy, ports = k*q**2/2 + p**2/2, {"force": pv.effort([0, 1])}
+pv.System([q, p], energy, [[0, 1], [-1, 0]], ports=ports, params={k: 1.0}, domain=q < 5)
 assert pv.Feedback(lambda y: -pv.atan(y)).formulas(1) == ("-atan(y0)",)
 assert "sympy" not in sys.modules
 """

@@ -46,9 +46,12 @@ def test_functions_that_cannot_be_traced_are_called():
 def test_wide_ports_take_vectors_arrays_and_functions():
     kepler = pv.library.kepler()
     start = {"x": 1.0, "py": 1.0}
-    go = lambda thrust: pv.simulate(
-        kepler, pv.AVF(), step=0.1, until=1.0, start=start, inputs={"thrust": thrust}, engine="python"
-    )
+
+    def go(thrust):
+        return pv.simulate(
+            kepler, pv.AVF(), step=0.1, until=1.0, start=start, inputs={"thrust": thrust}, engine="python"
+        )
+
     constant, table, function = go([0.1, -0.2]), go(np.tile([0.1, -0.2], (10, 1))), go(lambda t: [0.1, -0.2])
     assert (constant.arrays["states"] == table.arrays["states"]).all()
     assert (constant.arrays["states"] == function.arrays["states"]).all()
@@ -85,12 +88,13 @@ def test_feedback_is_solved_inside_the_step(method):
 
 
 def test_settled_turns_of_the_controlled_pendulum():
-    """Spec 2.8: at h = 0.5 and gain 0.05 the pendulum settles after 3 turns (AVF, closed-loop AVF), 4 (midpoint), 6 (Heun)."""
+    """Spec 2.8: at h = 0.5 and gain 0.05 the pendulum settles after 3 turns (both AVF), 4 (midpoint), 6 (Heun)."""
     turns = {}
     for method in (pv.AVF(), pv.ClosedLoopAVF(), pv.ImplicitMidpoint(), pv.Heun()):
         law = pv.Feedback(lambda y: -0.05 * pv.atan(y))
         run = pv.simulate(
-            pv.library.pendulum(), method, step=0.5, until=300, start={"q": 2.8, "p": 1.4}, inputs={"torque": law}, engine="python"
+            pv.library.pendulum(), method, step=0.5, until=300,
+            start={"q": 2.8, "p": 1.4}, inputs={"torque": law}, engine="python",
         )  # fmt: skip
         turns[type(method).__name__] = round(run["q"].values[-1] / (2 * np.pi))
     assert turns == {"AVF": 3, "ClosedLoopAVF": 3, "ImplicitMidpoint": 4, "Heun": 6}

@@ -91,7 +91,7 @@ def test_created_per_step_is_exact_to_1e13_of_itself():
 
 def test_work_is_the_integral_the_method_used(runs):
     for name, run in runs.items():
-        q, p, f = run["q"].values, run["p"].values, run["force"].values[1:]
+        p, f = run["p"].values, run["force"].values[1:]
         v = p / M
         used = {"ExplicitEuler": v[:-1], "ImplicitEuler": v[1:], "SymplecticEuler": v[1:]}.get(
             name, (v[1:] + v[:-1]) / 2

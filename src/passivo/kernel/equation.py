@@ -22,7 +22,7 @@ LEVELS = (2, 4, 8, 16, 32)  # Gauss nodes tried in turn where no closed form exi
 class Equation:
     """`d_i = increments[i]` in the symbols of `ends`, the step size `h`, inputs, parameters and the symbols below.
 
-    through    symbol -> formula: intermediate results (the mean gradient); derivatives go through them by the chain rule
+    through    symbol -> formula: intermediate results (the mean gradient), differentiated by the chain rule
     relations  extra equations ρ = 0 for the unknown inputs (spec 2.6)
     averages   symbol -> integrand in the states: its mean over the straight line from a to b, by Gauss nodes
     nodes      fixed number of nodes, or None: as many as the energy gap of the step asks for
@@ -134,7 +134,7 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
 
 
 def _sizes(equation: Equation, rows: Sequence[Any]) -> list[Any]:
-    """The scale at which each row rounds: its terms without their signs, and |f'| times the scale of what f is taken of.
+    """The scale at which each row rounds: its terms without signs, and |f'| times the scale of what f is taken of.
 
     A force that is the small difference of large ones rounds at their size, a spring's mid at |old| + |step|/2.
     """
@@ -166,7 +166,7 @@ def _sizes(equation: Equation, rows: Sequence[Any]) -> list[Any]:
 
 
 class _Chain:
-    """Total derivatives: through intermediate results, averages and explicit rows, each derivative a symbol of its own."""
+    """Total derivatives: through intermediate results, averages and explicit rows, each with a symbol of its own."""
 
     def __init__(self, equation: Equation, slopes: Mapping[tuple[Any, int], Any]):
         self.equation, self.slopes = equation, slopes

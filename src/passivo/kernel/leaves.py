@@ -19,7 +19,8 @@ def lay_out(form: Form, stages: int) -> Layout:
     count = rows + 1 if rows > 1 else 1
     layout = Layout()
     for name, size in (
-        ("TIME", 2), ("COUNT", 1), ("STATUS", 1), ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("LEVEL", 1), ("GAP", 1), ("DEFECT", 1),
+        ("TIME", 2), ("COUNT", 1), ("STATUS", 1),
+        ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("LEVEL", 1), ("GAP", 1), ("DEFECT", 1),
         ("STATE", n), ("PARAM", len(form.params)), ("INPUT", stages * (w + s)), ("USED", w + s),
         ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
         ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n),

@@ -54,7 +54,8 @@ class Verdict:
             case "passive":
                 return f"passive: no energy was created; the numerics removed {_joules(self.removed)}"
             case "booked":
-                return f"booked: {_joules(self.bias)} created, all of it known to the method, allowance {_joules(self.allowance)}"
+                known = f"booked: {_joules(self.bias)} created, all of it known to the method"
+                return f"{known}, allowance {_joules(self.allowance)}"
             case "active" if self.bounded:
                 return f"active but bounded: part {self.part} lends up to {_joules(self.bias)} and takes it back"
             case "active":

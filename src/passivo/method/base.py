@@ -94,5 +94,6 @@ def laws_of(form: Form, ports: Mapping[str, tuple[int, int]], given: Mapping[str
 def refuse_relations(method: Method, laws: Laws) -> None:
     if laws.unknown:
         raise MethodError(
-            f"{type(method).__name__} has no equation to solve a Relation in; use AVF, ImplicitMidpoint or another implicit method"
+            f"{type(method).__name__} has no equation to solve a Relation in; "
+            "use AVF, ImplicitMidpoint or another implicit method"
         )

@@ -6,7 +6,7 @@ exact only where J and G are constant and neither loss nor feedback acts. Otherw
 h², even if H is quadratic; with a constant R it creates `h ∫ (g − ḡ)'R (g − ḡ) dτ >= 0` in every step.
 
 A Feedback is a function of the state and is averaged with the field. A Relation has no such function: its input v is
-held over the step, one more unknown, and `ρ(ȳ, v) = 0` binds it to the mean output ȳ, so that the port's work is `h ȳ'v`.
+held over the step, one more unknown, and `ρ(ȳ, v) = 0` binds it to the mean output ȳ: the port's work is `h ȳ'v`.
 """
 
 from __future__ import annotations

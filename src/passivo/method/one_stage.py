@@ -63,7 +63,7 @@ class OneStage(Method):
         raise NotImplementedError
 
     def gradient(self, form: Form, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
-        """ḡ, the averages it contains, and how many Gauss nodes these need (None: as many as the energy gap asks for)."""
+        """ḡ, the averages in it, and how many Gauss nodes these need (None: as many as the energy gap asks for)."""
         from passivo.kernel.leaves import gradient_at
 
         return list(gradient_at(form, self.place(form, ends)).values()), {}, 1
@@ -186,8 +186,8 @@ class SymplecticEuler(OneStage):
         chosen = tuple(self.positions) or model.positions
         if not chosen or len(chosen) == len(model.states):
             raise MethodError(
-                f"SymplecticEuler must know which states of {model.name!r} are positions: say SymplecticEuler(positions=('q',)), "
-                "or give the System positions=['q']"
+                f"SymplecticEuler must know which states of {model.name!r} are positions: "
+                "say SymplecticEuler(positions=('q',)), or give the System positions=['q']"
             )
         for name in chosen:
             if name not in model.states:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,15 +20,14 @@ from passivo.errors import (
     StepError,
     nearest,
 )
-from passivo.kernel import cache, tick
+from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
-from passivo.method.base import Method, laws_of
+from passivo.method.base import Method
+from passivo.method.generate import Engine, generate
 from passivo.method.one_stage import ImplicitMidpoint
-from passivo.model.feedback import Feedback, Law
+from passivo.model.feedback import Law
 from passivo.model.system import Model
-
-Engine = Literal["numba", "python", "cuda"]
 
 
 @runtime_checkable
@@ -112,7 +110,7 @@ class CompiledPart:
             raise InputError(f"dt must be a positive number of seconds, not {dt}")
         status = self._tick(self.memory, dt)
         if status:
-            self._raise(status)
+            raise self.failure(status)
         return status
 
     def _set_input(self, u: Any) -> None:
@@ -136,9 +134,6 @@ class CompiledPart:
             )
         self.inputs.reshape(self.module.STAGES, each)[:] = values
 
-    def _raise(self, status: int) -> None:
-        raise self.failure(status)
-
     def failure(self, status: int) -> StepError:
         """The error that a status stands for, with time, state and residual."""
         time, state = self.time, dict(zip(self.model.states, self.state.tolist()))
@@ -146,25 +141,21 @@ class CompiledPart:
         match status:
             case tick.UNCONVERGED:
                 residual = float(self.memory[self.module.DEFECT])
-                return ConvergenceError(
-                    f"the step of {type(self.method).__name__} has no solution that Newton's method could find, down to a "
-                    f"thousandth of the step, {where} (residual {residual:.3g}). Take a smaller step, or check the feedback",
-                    time=time, state=state, residual=residual,
-                )  # fmt: skip
+                message = (
+                    f"the step of {type(self.method).__name__} has no solution that Newton's method could find, down "
+                    f"to a thousandth of the step, {where} (residual {residual:.3g}). "
+                    "Take a smaller step, or check the feedback"
+                )
+                return ConvergenceError(message, time=time, state=state, residual=residual)
             case tick.OUTSIDE:
                 domain = getattr(self.model, "domain", None) or "of the model"
-                return DomainError(
-                    f"the next step leaves the domain {domain}, {where}. Take a smaller step, or another start",
-                    time=time,
-                    state=state,
-                )
+                message = f"the next step leaves the domain {domain}, {where}. Take a smaller step, or another start"
+                return DomainError(message, time=time, state=state)
             case tick.BAD_INPUT:
-                return NonFiniteError(
-                    f"an input is NaN or infinite: {self.inputs.tolist()}, {where}", time=time, state=state
-                )
-        return NonFiniteError(
-            f"the next state is NaN or infinite, {where}. Take a smaller step", time=time, state=state
-        )
+                message = f"an input is NaN or infinite: {self.inputs.tolist()}, {where}"
+            case _:
+                message = f"the next state is NaN or infinite, {where}. Take a smaller step"
+        return NonFiniteError(message, time=time, state=state)
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -221,7 +212,7 @@ class CompiledPart:
         self._edit(before)
 
     def place(self, state: Mapping[str, float]) -> None:
-        """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window of bias opens."""
+        """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window opens."""
         values, kept, before = checked_state(self.model, state), self.state.copy(), self._energies()
         for name, value in values.items():
             self.state[self.model.states.index(name)] = value
@@ -320,10 +311,9 @@ def compile(
     method.check(model, laws or {})
     values = checked_state(model, start or {})
     part = CompiledPart(model, method, size, generate(model, method, laws or {}, engine), engine, laws or {})
-    if values:
-        for name, value in values.items():
-            part.state[model.states.index(name)] = value
-        part._refresh()
+    for name, value in values.items():
+        part.state[model.states.index(name)] = value
+    part._refresh()
     _check_state(part, "the start", "give another start=")
     return part
 
@@ -338,62 +328,3 @@ def _check_state(part: CompiledPart, what: str, remedy: str) -> None:
         raise InputError(f"{what} ({state}) lies outside the domain {getattr(part.model, 'domain', '')}; {remedy}")
     if not np.isfinite(part._section("ENERGY", module.ROWS)).all():
         raise InputError(f"the energy at {what} ({state}) is not finite; {remedy}")
-
-
-def traced(model: Model, laws: Mapping[str, Law]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Laws as kind and formulas, ports checked."""
-    result = {}
-    for port, law in laws.items():
-        if port not in model.ports:
-            raise InputError(f"there is no port {port!r}; {nearest(port, model.ports)}")
-        kind = "Feedback" if isinstance(law, Feedback) else "Relation"
-        result[port] = (kind, law.formulas(model.ports[port].width))
-    return result
-
-
-def generate(model: Model, method: Method, laws: Mapping[str, Law], engine: Engine) -> ModuleType:
-    """The generated module of a model and a method. A hit in the cache needs no SymPy."""
-    formulas = traced(model, laws)
-    description = without_values(model.describe())
-    key = ["part", description, method.describe(), {k: [kind, *texts] for k, (kind, texts) in formulas.items()}, engine]
-    return cache.load(key, lambda: source_text(model, method, formulas, engine))
-
-
-def without_values(description: dict[str, Any]) -> dict[str, Any]:
-    """What shapes the code: parameter names, not their values."""
-    result = dict(description)
-    if "params" in result:
-        result["params"] = list(result["params"])
-    if "parts" in result:
-        result["parts"] = {key: without_values(part) for key, part in result["parts"].items()}
-    result.pop("minimum", None)
-    return result
-
-
-def source_text(
-    model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine
-) -> str:
-    """Derive, generate, assemble: everything that needs SymPy."""
-    from passivo.kernel import functions, module
-    from passivo.kernel.leaves import constants, lay_out, write_model
-    from passivo.kernel.source import Source
-
-    form, stages = model.form, len(method.nodes)
-    offsets, at = {}, 0
-    for name, port in model.ports.items():
-        offsets[name] = (at, port.width)
-        at += port.width
-    laws = laws_of(form, offsets, formulas)
-    layout = lay_out(form, stages)
-    source = Source(layout, layout.slots("PARAM", form.params))
-    write_model(source, layout, form, laws.feedback)
-    numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages)}
-    numbers.update(method.write(source, layout, form, laws))
-    source.finish()
-    sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
-    numbers.update(sections)
-    numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
-    modules = {sys.modules[kernel.__module__] for kernel in method.kernels}
-    numbers.update(module.numbers_of(A, tick, *modules))
-    kernels = (*functions.KERNELS, A.add, A.exceed, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
-    return module.assemble(numbers["TITLE"], engine, numbers, source.functions, kernels, tick.ENTRIES)

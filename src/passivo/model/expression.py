@@ -36,7 +36,8 @@ _CONSTANTS = {"pi": math.pi, "E": math.e}
 RESERVED = frozenset(FUNCTIONS) | frozenset(_ALIASES) | frozenset(_CONSTANTS) | {"time", "total"}
 
 _BINARY: dict[type, Callable] = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.Pow: operator.pow,
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
 }  # fmt: skip
 _COMPARE: dict[type, Callable] = {ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Lt: operator.lt, ast.LtE: operator.le}
 
@@ -155,7 +156,8 @@ def _check(node: ast.AST, text: str) -> None:
         case _:
             what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
             raise ExpressionError(
-                f"{what!r} in {text!r} is not allowed in a formula: only numbers, names, + - * / ** and {', '.join(FUNCTIONS)}"
+                f"{what!r} in {text!r} is not allowed in a formula: "
+                f"only numbers, names, + - * / ** and {', '.join(FUNCTIONS)}"
             )
 
 

@@ -29,8 +29,9 @@ class Law:
                 raise
             except Exception as error:
                 raise InputError(
-                    f"{type(self).__name__} must be a formula of its arguments; calling it with symbols failed ({error}). "
-                    "Use pv.sin, pv.atan, pv.Max ... instead of math or numpy, or pv.Held for an arbitrary function"
+                    f"{type(self).__name__} must be a formula of its arguments; calling it with symbols failed "
+                    f"({error}). Use pv.sin, pv.atan, pv.Max ... instead of math or numpy, "
+                    "or pv.Held for an arbitrary function"
                 ) from error
         parts: list[Any] = [given] if isinstance(given, str) or not isinstance(given, list | tuple) else list(given)
         if len(parts) == 1 and hasattr(parts[0], "tolist") and not hasattr(parts[0], "free_symbols"):
@@ -51,7 +52,7 @@ class Law:
 
 
 class Feedback(Law):
-    """u = φ(y) at one port, solved inside the step with the step's own output: `Feedback(lambda y: -0.05*pv.atan(y))`."""
+    """u = φ(y) at one port, solved inside the step with its own output: `Feedback(lambda y: -0.05*pv.atan(y))`."""
 
     _letters = "y"
 

@@ -176,7 +176,8 @@ class Monolithic(Model):
         return K
 
     def __repr__(self) -> str:
-        return f"Monolithic({self.name!r}, parts={list(self.parts)}, connections={[list(c[1:]) for c in self.connections]})"
+        joined = [list(ends) for _, *ends in self.connections]
+        return f"Monolithic({self.name!r}, parts={list(self.parts)}, connections={joined})"
 
 
 def _named(key: str, part: Model):

@@ -16,7 +16,7 @@ from passivo.model.formula import Formula
 
 
 def symbols(names: str) -> Any:
-    """Symbols to write formulas with: `q, p = pv.symbols("q p")`; "x:3" stands for x0 x1 x2. One name gives one symbol."""
+    """Symbols to write formulas with: `q, p = pv.symbols("q p")`; "x:3" stands for x0 x1 x2, one name gives one."""
     found: list[Formula] = []
     for word in re.split(r"[\s,]+", names.strip()):
         name, _, count = word.partition(":")

@@ -139,8 +139,8 @@ class System(Model):
                 raise ModelError(f"port {name!r} must be made by pv.effort(...) or pv.flow(...), not {port!r}")
             if len(port.matrix) != len(self.states):
                 raise ModelError(
-                    f"port {name!r} has {len(port.matrix)} rows for {len(self.states)} states ({', '.join(self.states)}); "
-                    "give one entry per state"
+                    f"port {name!r} has {len(port.matrix)} rows for {len(self.states)} states "
+                    f"({', '.join(self.states)}); give one entry per state"
                 )
             for row in port.matrix:
                 for entry in row:
@@ -232,7 +232,7 @@ class System(Model):
         return twin
 
     def check(self, params: Mapping[str, float]) -> None:
-        """J skew, R symmetric and >= 0, D's symmetric part >= 0, H finite: proved where possible, else at sampled states."""
+        """J skew, R symmetric and >= 0, D + D' >= 0, H finite: proved where possible, else at sampled states."""
         samples = self._samples(params)
         check_finite(self.structure, "structure", samples)
         for name, port in self.ports.items():
@@ -369,7 +369,8 @@ def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str,
                         "a term that takes energy away belongs into loss="
                     )
                 raise ModelError(
-                    f"the {what} is not {kind}: entry ({j + 1}, {i + 1}) is {upper} and entry ({i + 1}, {j + 1}) is {lower}; "
+                    f"the {what} is not {kind}: entry ({j + 1}, {i + 1}) is {upper} "
+                    f"and entry ({i + 1}, {j + 1}) is {lower}; "
                     f"expected the second to be {'minus ' if sign < 0 else ''}the first"
                 )
 
@@ -413,6 +414,6 @@ def check_nonnegative(matrix: Formulas, what: str, samples: Mapping[str, Any], p
             f"{k} = {samples[k][worst]:.3g}" for k in samples if k not in params
         )  # fmt: skip
         raise ModelError(
-            f"the {what} is negative: its least eigenvalue is {least[worst]:.6g}{where}. A negative loss creates energy; "
-            "turn its sign, or describe the source as a port"
+            f"the {what} is negative: its least eigenvalue is {least[worst]:.6g}{where}. "
+            "A negative loss creates energy; turn its sign, or describe the source as a port"
         )

@@ -153,7 +153,8 @@ def _compare_step(
         for name, value, at in (("work", work, 1), ("loss", lost, 2), ("created energy", created, 4)):
             if not abs(value - booked[r, at]) <= width:
                 findings.append(
-                    f"{when}: {name} of {run.rows[r]} is {float(booked[r, at]):.6g} J in the file, recomputed {float(value):.6g} J"
+                    f"{when}: {name} of {run.rows[r]} is {float(booked[r, at]):.6g} J in the file, "
+                    f"recomputed {float(value):.6g} J"
                 )
 
 

@@ -25,7 +25,7 @@ FIELDS = ("time", "states", "inputs", "outputs", "work", "ledger", "accounts")
 
 
 class Run:
-    """`run["q"]` a state or an input over time, `run.ledger`, `run.verdict`, `run.work["force"]`, `run.outputs["force"]`.
+    """`run["q"]` is a state or an input over time; `run.work["force"]`, `run.outputs["force"]`, `ledger`, `verdict`.
 
     An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
     cumulative, `stored` is not. `stopped` says why a run ended early, else it is empty.
@@ -176,7 +176,8 @@ class Run:
         return audit(self)
 
     def __repr__(self) -> str:
-        return f"<run of {self.model.name} by {type(self.method).__name__}: {self.steps} steps of {self.step:g} s; {self.verdict}>"
+        what = f"{self.model.name} by {type(self.method).__name__}"
+        return f"<run of {what}: {self.steps} steps of {self.step:g} s; {self.verdict}>"
 
 
 class _Components(Mapping):

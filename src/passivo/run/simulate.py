@@ -9,7 +9,8 @@ import numpy as np
 
 from passivo.errors import InputError, StepError
 from passivo.method.base import Method
-from passivo.method.part import CompiledPart, Engine, compile, seconds
+from passivo.method.generate import Engine
+from passivo.method.part import CompiledPart, compile, seconds
 from passivo.model.system import Model
 from passivo.run.inputs import Inputs
 from passivo.run.run import Run

@@ -1,0 +1,89 @@
+"""From a model and a method to a generated module: the one place where everything meets that shapes machine code."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import uuid
+from collections.abc import Mapping
+from types import ModuleType
+from typing import Any, Literal
+
+from passivo.errors import InputError, nearest
+from passivo.kernel import cache, tick
+from passivo.ledger import accounts as A
+from passivo.method.base import Method, laws_of
+from passivo.model.feedback import Feedback, Law
+from passivo.model.system import Model
+
+Engine = Literal["numba", "python", "cuda"]
+
+
+def traced(model: Model, laws: Mapping[str, Law]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Laws as kind and formulas, ports checked."""
+    result = {}
+    for port, law in laws.items():
+        if port not in model.ports:
+            raise InputError(f"there is no port {port!r}; {nearest(port, model.ports)}")
+        kind = "Feedback" if isinstance(law, Feedback) else "Relation"
+        result[port] = (kind, law.formulas(model.ports[port].width))
+    return result
+
+
+def generate(model: Model, method: Method, laws: Mapping[str, Law], engine: Engine) -> ModuleType:
+    """The generated module of a model and a method. A hit in the cache needs no SymPy."""
+    formulas = traced(model, laws)
+    description = without_values(model.describe())
+    texts = {port: [kind, *parts] for port, (kind, parts) in formulas.items()}
+    foreign = _foreign_source(type(model)) + _foreign_source(type(method))
+    key = ["part", description, method.describe(), texts, engine, foreign]
+    return cache.load(key, lambda: source_text(model, method, formulas, engine))
+
+
+def _foreign_source(cls: type) -> list[str]:
+    """The source of classes outside Passivo: an edit of a user's own method must not find the old code."""
+    own = [base for base in cls.__mro__ if not base.__module__.startswith("passivo.") and base is not object]
+    try:
+        return [inspect.getsource(base) for base in own]
+    except (OSError, TypeError):  # typed in by hand: never found again
+        return [uuid.uuid4().hex]
+
+
+def without_values(description: dict[str, Any]) -> dict[str, Any]:
+    """What shapes the code: parameter names, not their values."""
+    result = dict(description)
+    if "params" in result:
+        result["params"] = list(result["params"])
+    if "parts" in result:
+        result["parts"] = {key: without_values(part) for key, part in result["parts"].items()}
+    result.pop("minimum", None)
+    return result
+
+
+def source_text(
+    model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine
+) -> str:
+    """Derive, generate, assemble: everything that needs SymPy."""
+    from passivo.kernel import functions, module
+    from passivo.kernel.leaves import constants, lay_out, write_model
+    from passivo.kernel.source import Source
+
+    form, stages = model.form, len(method.nodes)
+    offsets, at = {}, 0
+    for name, port in model.ports.items():
+        offsets[name] = (at, port.width)
+        at += port.width
+    laws = laws_of(form, offsets, formulas)
+    layout = lay_out(form, stages)
+    source = Source(layout, layout.slots("PARAM", form.params))
+    write_model(source, layout, form, laws.feedback)
+    numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages)}
+    numbers.update(method.write(source, layout, form, laws))
+    source.finish()
+    sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
+    numbers.update(sections)
+    numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
+    modules = {sys.modules[kernel.__module__] for kernel in method.kernels}
+    numbers.update(module.numbers_of(A, tick, *modules))
+    kernels = (*functions.KERNELS, A.add, A.exceed, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
+    return module.assemble(numbers["TITLE"], engine, numbers, source.functions, kernels, tick.ENTRIES)
