@@ -3,8 +3,8 @@
 The "AVF" curve of Celledoni's figures. With J, R, G constant and no feedback it is AVF; otherwise its energy error is
 of order h², because the mean of a product is not the product of the means. Work and loss are the same averages.
 
-A Feedback is a function of the state and is averaged with the field. A Relation has no such function: its input v is
-held over the step, one more unknown, and `ρ(ȳ, v) = 0` binds it to the mean output ȳ, so that the port's work is `h ȳ'v`.
+A Feedback is a function of the state and is averaged with the field. A Relation has no such function: its input v
+is held over the step, one more unknown, and `ρ(ȳ, v) = 0` binds it to the mean output ȳ; the port's work is `h ȳ'v`.
 """
 
 from __future__ import annotations
