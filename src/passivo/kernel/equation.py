@@ -134,11 +134,7 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
 
 
 def _sizes(equation: Equation, rows: Sequence[Any]) -> list[Any]:
-<<<<<<< HEAD
     """The scale at which each row rounds: its terms without signs, and |f'| times the scale of what f is taken of.
-=======
-    """The scale at which each row rounds: its terms without their signs, f(x) with |f'| times that of x.
->>>>>>> ktests
 
     A force that is the small difference of large ones rounds at their size, a spring's mid at |old| + |step|/2.
     """

@@ -5,13 +5,8 @@ and loss are averages of the same kind, and the mean of a product is not the pro
 exact only where J and G are constant and neither loss nor feedback acts. Otherwise its energy error is of order
 h², even if H is quadratic; with a constant R it creates `h ∫ (g − ḡ)'R (g − ḡ) dτ >= 0` in every step.
 
-<<<<<<< HEAD
 A Feedback is a function of the state and is averaged with the field. A Relation has no such function: its input v is
 held over the step, one more unknown, and `ρ(ȳ, v) = 0` binds it to the mean output ȳ: the port's work is `h ȳ'v`.
-=======
-A Feedback is a function of the state and is averaged with the field. A Relation has no such function: its input v
-is held over the step, one more unknown, and `ρ(ȳ, v) = 0` binds it to the mean output ȳ; the port's work is `h ȳ'v`.
->>>>>>> ktests
 """
 
 from __future__ import annotations
