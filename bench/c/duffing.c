@@ -52,7 +52,9 @@ int64_t run(Part *part, const Params *params, double h, const double *input, int
         dp = next_p - p;
         middle = q + 0.5 * dq;
         double change = inverse_m * (p + 0.5 * dp) * dp + dq * mean_force(middle, dq);
-        double scale = (fabs(q) + fabs(dq)) * fabs(gradient_q) + (fabs(p) + fabs(dp)) * fabs(gradient_p);
+        double end_q = alpha * next_q + 4.0 * quarter * next_q * next_q * next_q, end_p = inverse_m * next_p;
+        double scale = (fabs(q) + fabs(dq)) * fmax(fabs(gradient_q), fabs(end_q)) +
+                       (fabs(p) + fabs(dp)) * fmax(fabs(gradient_p), fabs(end_p));
         ledger.mean = flow / h;
         book(&ledger, h, change, work, lost, scale);
 #endif

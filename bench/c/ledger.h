@@ -15,6 +15,7 @@ typedef struct {
 typedef struct {
     Sum time, work, lost, created, port;
     double rise, fall, roundoff;            /* excess of created up and down beyond rounding, the largest rounding */
+    double rose, fell;                      /* the largest excess beyond the largest rounding of its time */
     double low, low_time, high, high_time;  /* extremes of created so far */
     double bias, bias_from, bias_to;        /* most energy created in any window */
     double removed, removed_from, removed_to;
@@ -31,7 +32,7 @@ static inline void add(Sum *sum, double value) {
 
 static inline double above_zero(double x) { return x > 0.0 ? x : 0.0; }
 
-/* scale: sum of (|x| + |dx|) |mean gradient| */
+/* scale: sum of (|x| + |dx|) |gradient|, the larger of the mean gradient and the one at the end of the step */
 static inline void book(Ledger *l, double h, double change, double work, double lost, double scale) {
     add(&l->time, h);
     l->count += 1.0;
@@ -42,9 +43,11 @@ static inline void book(Ledger *l, double h, double change, double work, double 
     add(&l->work, work);
     add(&l->lost, kept);
     add(&l->created, created);
+    if (roundoff > l->roundoff) l->roundoff = roundoff;
     l->rise = above_zero(l->rise + created - roundoff);
     l->fall = above_zero(l->fall - created - roundoff);
-    if (roundoff > l->roundoff) l->roundoff = roundoff;
+    if (l->rise > l->roundoff && l->rise > l->rose) l->rose = l->rise;
+    if (l->fall > l->roundoff && l->fall > l->fell) l->fell = l->fall;
 
     double total = l->created.value + l->created.error;
     if (total - l->low > l->bias) {

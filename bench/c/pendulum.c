@@ -63,7 +63,9 @@ int64_t run(Part *part, const Params *params, double h, const double *input, int
         dq = next_q - q; /* what was really added */
         dp = next_p - p;
         double change = inverse * (p + 0.5 * dp) * dp + dq * mean_force(q + 0.5 * dq, dq);
-        double scale = (fabs(q) + fabs(dq)) * fabs(gradient_q) + (fabs(p) + fabs(dp)) * fabs(gradient_p);
+        double end_q = weight * sin(next_q), end_p = inverse * next_p;
+        double scale = (fabs(q) + fabs(dq)) * fmax(fabs(gradient_q), fabs(end_q)) +
+                       (fabs(p) + fabs(dp)) * fmax(fabs(gradient_p), fabs(end_p));
         ledger.mean = flow / h;
         book(&ledger, h, change, work, lost, scale);
 #endif

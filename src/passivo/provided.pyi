@@ -39,6 +39,7 @@ START: int
 NEXT: int
 STEP: int
 GRADIENT: int
+END_GRADIENT: int
 POINT: int
 SLOPE: int
 SLOPES: int
@@ -70,6 +71,7 @@ MAGNITUDE: int
 AVERAGE: int
 ITERATION: int
 ITERATIONS_ALL: int
+CUTS: int
 LEVEL: int
 GAP: int
 DEFECT: int
@@ -85,6 +87,7 @@ BAD_INPUT: int
 def prepare(m) -> None: ...  # Constants that depend on parameters alone.
 def energy(m) -> None: ...  # ENERGY of every row at STATE.
 def difference(m) -> None: ...  # DIFFERENCE: change of energy of every row from STATE to NEXT over STEP.
+def end_gradient(m) -> None: ...  # END_GRADIENT at NEXT.
 def output(m) -> None: ...  # OUTPUT at STATE with the inputs USED.
 def inside(m) -> bool: ...  # Whether NEXT lies in the domain.
 

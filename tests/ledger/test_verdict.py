@@ -43,7 +43,7 @@ def verdict(allowance=0.0, stopped="", **fields):
             "active: created 1081 J in part body between t = 0 and 0.1 s",
         ),
         (
-            {"rise": 1.0, "bias": 15.91, "first": 15.9}, "active",
+            {"rise": 1.0, "bias": 15.91, "first": 15.9, "removed": 15.91}, "active",
             "active but bounded: part body lends up to 15.91 J and takes it back",
         ),
         (

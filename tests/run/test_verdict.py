@@ -169,3 +169,24 @@ def test_a_later_loss_does_not_hide_an_earlier_gain():
         lent = lent or part.verdict.bias > 1e-9
         assert (part.verdict.kind == "active") == lent
     assert lent
+
+
+@pytest.mark.parametrize("turn", [0.1, 2.2, 30.0, 223.0])
+def test_exact_methods_stay_exact_however_large_the_step(turn):
+    """With ωh large the mean gradient of a step almost vanishes while its end is steep: the roundoff has to know both.
+
+    With the mean gradient alone (design section 4) the run at ωh = 223 was called active.
+    """
+    step = turn / np.sqrt(K / M)
+    run = run_of(
+        pv.AVF(), step=step, until=2000.5 * step, engine="python", inputs={"force": lambda t: 3 * pv.sin(50 * t)}
+    )
+    assert run.verdict.kind == "exact" and run.cut_steps == 0
+
+
+def test_bounded_but_never_returned_is_said_so():
+    verdict = pv.Verdict("active", bias=2.0, removed=0.1, bounded=True, part="mass", window=(0.0, 1.0))
+    assert (
+        str(verdict)
+        == "active but bounded: created 2 J in part mass between t = 0 and 1 s and no more in the second half"
+    )

@@ -20,10 +20,10 @@ def lay_out(form: Form, stages: int) -> Layout:
     layout = Layout()
     for name, size in (
         ("TIME", 2), ("COUNT", 1), ("STATUS", 1),
-        ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("LEVEL", 1), ("GAP", 1), ("DEFECT", 1),
+        ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("CUTS", 1), ("LEVEL", 1), ("GAP", 1), ("DEFECT", 1),
         ("STATE", n), ("PARAM", len(form.params)), ("INPUT", stages * (w + s)), ("USED", w + s),
         ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
-        ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n),
+        ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n), ("END_GRADIENT", n),
         ("LOST", rows), ("RECEIVED", rows), ("CHANGE", rows), ("DIFFERENCE", rows), ("SCALE", rows), ("BOOKED", rows),
         ("ENERGY", rows), ("ACCOUNTS", count * accounts.ACCOUNT_SIZE),
         ("REPORT", 1 + n + (w + s) + 2 * w + 6 * count),
@@ -64,7 +64,7 @@ def gradient_at(form: Form, where: tuple[Any, ...]) -> dict[Any, Any]:
 
 
 def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, Any]) -> None:
-    """`energy`, `difference`, `output` and `inside`; `laws` are inputs that follow from the outputs (feedback)."""
+    """`energy`, `difference`, `end_gradient`, `output` and `inside`; `laws` are inputs that follow from the outputs (feedback)."""
     state, ends = layout.slots("STATE", form.states), Ends.of(form.states)
     at = layout.sections
     source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", row.energy) for r, row in enumerate(form.rows)])
@@ -72,6 +72,8 @@ def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, A
     pairs = {**layout.slots("STATE", ends.a), **layout.slots("NEXT", ends.b), **layout.slots("STEP", ends.d)}
     changes = [(f"m[{at['DIFFERENCE'] + r}]", difference(row.energy, ends)) for r, row in enumerate(form.rows)]
     source.leaf("difference", "m", pairs, changes, {m: ends.definitions[m] for m in ends.m})
+    slopes = [(f"m[{at['END_GRADIENT'] + i}]", g) for i, g in enumerate(gradient_at(form, ends.b).values())]
+    source.leaf("end_gradient", "m", pairs, slopes)
 
     gradient = gradient_at(form, form.states)
     present = {**state, **input_slots(form, layout)}

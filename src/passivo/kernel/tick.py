@@ -29,8 +29,11 @@ def commit(m):
     difference(m)
     for r in range(ROWS):
         m[CHANGE + r] += m[DIFFERENCE + r]
+    # the new state is rounded, and the energy feels that by the gradient there, however small the mean gradient is
+    end_gradient(m)
     for i in range(STATES):
-        m[SCALE + ROW_OF_STATE[i]] += (abs(m[STATE + i]) + abs(m[STEP + i])) * abs(m[GRADIENT + i])
+        steepness = max(abs(m[GRADIENT + i]), abs(m[END_GRADIENT + i]))
+        m[SCALE + ROW_OF_STATE[i]] += (abs(m[STATE + i]) + abs(m[STEP + i])) * steepness
         m[STATE + i] = m[NEXT + i]
     return OK
 

@@ -2,7 +2,8 @@
 
 Each row owns ACCOUNT_SIZE numbers of the memory `m`. Sums are pairs (value, error) kept by the two-sum, so
 10^8 small entries lose nothing. `created` of a step is `Δstored − work − edited + lost`; its roundoff is
-`r = 16 ε (Σ (|x| + |Δx|) |ḡ| + Σ |work| + lost)`, and only what exceeds r counts towards `rise` and `fall`.
+`r = 16 ε (Σ (|x| + |Δx|) |g| + Σ |work| + lost)`, |g| the larger of the mean gradient of the step and the gradient at
+its end, and only what exceeds r counts towards `rise` and `fall`.
 """
 
 from __future__ import annotations

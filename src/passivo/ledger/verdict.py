@@ -56,8 +56,11 @@ class Verdict:
             case "booked":
                 known = f"booked: {_joules(self.bias)} created, all of it known to the method"
                 return f"{known}, allowance {_joules(self.allowance)}"
-            case "active" if self.bounded:
+            case "active" if self.bounded and self.removed >= self.bias / 2:
                 return f"active but bounded: part {self.part} lends up to {_joules(self.bias)} and takes it back"
+            case "active" if self.bounded:
+                where = f"in part {self.part} between t = {start} and {end} s"
+                return f"active but bounded: created {_joules(self.bias)} {where} and no more in the second half"
             case "active":
                 return f"active: created {_joules(self.bias)} in part {self.part} between t = {start} and {end} s"
         return f"no verdict: {self.reason}"

@@ -49,6 +49,8 @@ def advance(m, h):
             share *= 0.5
             if share < SMALLEST_SHARE:
                 return status
+    if share < 1.0:
+        m[CUTS] += 1.0
     return OK
 
 

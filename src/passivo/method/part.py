@@ -198,6 +198,11 @@ class CompiledPart:
         return float(self.memory[self.module.ITERATIONS_ALL]) / max(self.steps, 1)
 
     @property
+    def cut_steps(self) -> int:
+        """Steps so far that were taken in halves, quarters ... because the whole one could not be solved."""
+        return int(self.memory[self.module.CUTS])
+
+    @property
     def verdict(self) -> Verdict:
         return judge(self.memory, self.module.ACCOUNTS, self.module.ROW_NAMES)
 

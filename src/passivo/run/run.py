@@ -28,7 +28,8 @@ class Run:
     """`run["q"]` is a state or an input over time; `run.work["force"]`, `run.outputs["force"]`, `ledger`, `verdict`.
 
     An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
-    cumulative, `stored` is not. `stopped` says why a run ended early, else it is empty.
+    cumulative, `stored` is not. `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken
+    in halves; `stopped` says why a run ended early, else it is empty.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class Run:
             tables=inputs.tables(),
             rows=tuple(module.ROW_NAMES),
             iterations=part.iterations,
+            cut_steps=part.cut_steps,
             stopped=stopped,
             time=ticks * part.dt,
             states=states,
@@ -82,6 +84,7 @@ class Run:
         self.tables: dict[str, np.ndarray] = fields["tables"]
         self.rows: tuple[str, ...] = fields["rows"]
         self.iterations: float = fields["iterations"]
+        self.cut_steps: int = fields["cut_steps"]
         self.stopped: str = fields["stopped"]
         self.arrays: dict[str, np.ndarray] = {name: fields[name] for name in FIELDS}
 

@@ -64,6 +64,7 @@ def load(path: str | os.PathLike) -> Run:
         tables={name.removeprefix("input."): values for name, values in arrays.items() if name.startswith("input.")},
         rows=tuple(facts["rows"]),
         iterations=facts["iterations"],
+        cut_steps=facts["cut_steps"],
         stopped=facts["stopped"],
         **{name: arrays[name] for name in FIELDS},
     )
@@ -104,6 +105,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "seed": None,  # nothing in a run of one system is random
         "rows": list(run.rows),
         "iterations": run.iterations,
+        "cut_steps": run.cut_steps,
         "stopped": run.stopped,
         "verdict": run.verdict.sentence,
         "versions": {
