@@ -64,7 +64,7 @@ def gradient_at(form: Form, where: tuple[Any, ...]) -> dict[Any, Any]:
 
 
 def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, Any]) -> None:
-    """`energy`, `difference`, `end_gradient`, `output` and `inside`; `laws` are inputs that follow from the outputs (feedback)."""
+    """`energy`, `difference`, `end_gradient`, `output` and `inside`; `laws` are inputs that follow from outputs."""
     state, ends = layout.slots("STATE", form.states), Ends.of(form.states)
     at = layout.sections
     source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", row.energy) for r, row in enumerate(form.rows)])
