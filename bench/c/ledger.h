@@ -15,13 +15,13 @@ typedef struct {
 typedef struct {
     Sum time, work, lost, created, port;
     double rise, fall, roundoff;            /* excess of created up and down beyond rounding, the largest rounding */
-    double rose, fell;                      /* the largest excess beyond the largest rounding of its time */
     double low, low_time, high, high_time;  /* extremes of created so far */
     double bias, bias_from, bias_to;        /* most energy created in any window */
     double removed, removed_from, removed_to;
     double mark, first, next;               /* the bias remembered at marked steps */
     double count, iterations;
     double mean;                            /* mean output of the last step */
+    double rose, fell;                      /* the largest excess beyond the largest rounding of its time */
 } Ledger;
 
 static inline void add(Sum *sum, double value) {
