@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -48,8 +50,9 @@ def run(
         console.print(f"[bold red]mistake:[/] {error}")
         raise typer.Exit(2) from None
     console.print(f"picture  {out / 'run.png'}\ndata     {out / 'run.zarr'}")
+    python = os.path.relpath(sys.executable)
     console.print(
-        f"\nTry next: [bold]python -c \"import passivo as pv; print(pv.audit('{out / 'run.zarr'}'))\"[/], "
+        f"\nTry next: [bold]{python} -c \"import passivo as pv; print(pv.audit('{out / 'run.zarr'}'))\"[/], "
         "which repeats the run and compares it bit for bit.",
         soft_wrap=True,
     )

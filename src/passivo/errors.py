@@ -47,6 +47,16 @@ class StepError(PassivoError, RuntimeError):
         self.residual = residual
         self.run: Any = None
 
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self), self.args[0], self.time, self.state, self.residual)
+
+
+def _rebuilt(
+    cls: type[StepError], message: str, time: float, state: dict[str, float], residual: float | None
+) -> StepError:
+    """A step's error out of another process; its run stays behind."""
+    return cls(message, time=time, state=state, residual=residual)
+
 
 class ConvergenceError(StepError):
     """The equation of an implicit step has no solution that the solver could find."""

@@ -207,3 +207,33 @@ def test_a_writer_that_comes_second_changes_nothing(tmp_path):
     cache._write_once(path, "second")
     assert path.read_text() == "first" and path.stat().st_mtime_ns == stamp
     assert [file.name for file in tmp_path.iterdir()] == ["module.py"]
+
+
+def test_the_order_of_ports_and_parts_is_part_of_the_key():
+    """Order is the layout of the memory: another order needs another module."""
+    ports = {"a": pv.effort([1, 0]), "b": pv.effort([0, 1])}
+    moved = {}
+    for order in (("a", "b"), ("b", "a")):
+        system = pv.System(["x", "y"], "x**2/2 + y**2/2", ports={name: ports[name] for name in order})
+        run = pv.simulate(system, pv.AVF(), step=0.1, until=1.0, inputs={"a": 1.0}, engine="python")
+        moved[order] = (float(run["x"][-1]), float(run["y"][-1]))
+    assert moved["a", "b"] == moved["b", "a"] and moved["a", "b"][0] > 0 and moved["a", "b"][1] == 0
+    parts = {"light": pv.library.mass(m=1.0), "heavy": pv.library.mass(m=2.0)}
+    for order in (("light", "heavy"), ("heavy", "light")):
+        model = pv.Monolithic({name: parts[name] for name in order})
+        run = pv.simulate(model, pv.AVF(), step=0.1, until=1.0, start={"light.p": 1.0}, engine="python")
+        assert float(run.ledger.stored.sel(part="light")[-1]) == 0.5
+
+
+def test_threads_may_compile_at_once():
+    from concurrent.futures import ThreadPoolExecutor
+
+    def compiled(k):
+        system = pv.System(["q", "p"], f"{k % 3 + 1}*q**2/2 + p**2/2", [[0, 1], [-1, 0]])
+        part = pv.compile(system, pv.RK4(), 0.1, start={"q": 1.0}, engine="python")
+        part.step()
+        return k % 3, part.state.tolist()
+
+    with ThreadPoolExecutor(6) as pool:
+        results = list(pool.map(compiled, range(24)))
+    assert len({(kind, tuple(state)) for kind, state in results}) == 3

@@ -261,3 +261,37 @@ def test_singular_matrices_are_found(matrix):
     m = np.zeros(k * k + 3 * k)
     m[: k * k] = A.ravel()
     assert not bound(newton.factor, names)(m)
+
+
+def test_an_infinitely_steep_law_is_never_accepted_unsolved():
+    """u = −2 cbrt(y) has an infinite slope at y = 0, where the Euler predictor lands: no correction, no solution."""
+    law = pv.Feedback(lambda y: -2 * pv.cbrt(y))
+    part = pv.compile(pv.library.mass(), pv.AVF(), 1.0, start={"p": 1.0}, laws={"force": law}, engine="python")
+    part.step([0.0])
+    assert part.cut_steps == 0  # a cut step would hold the law in each half only
+    assert part.memory[part.module.USED] == pytest.approx(-2 * np.cbrt(part.mean_output[0]), rel=1e-12)
+    assert part.state[0] == pytest.approx(1 - 2 * np.cbrt(part.mean_output[0]), rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [1.5, 2.0, 2.2, 2.5])
+@pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.RK4()], ids=str)
+def test_contact_laws_close_and_open(method, power):
+    """Hertz contact k Max(q, 0)^a: touched, left, and away from it."""
+    hertz = pv.System(["q", "p"], f"50*Max(q, 0)**{power} + p**2/2", [[0, 1], [-1, 0]], name="hertz")
+    run = pv.simulate(hertz, method, step=1e-2, until=2.0, start={"q": -0.1, "p": 0.5}, engine="python")
+    q = run["q"].values
+    assert q.max() > 0.01 and q[-1] < -0.1 and np.isfinite(run.arrays["ledger"]).all()
+    if isinstance(method, pv.AVF):
+        assert run.verdict.kind == "exact" and run["p"].values[-1] == pytest.approx(-0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.RK4()], ids=str)
+def test_kinks_can_be_stepped(method):
+    friction = pv.Feedback(lambda y: -0.1 * pv.sign(y))
+    run = pv.simulate(
+        pv.library.oscillator(k=1.0, m=1.0), method, step=0.01, until=0.5, start={"p": 1.0}, inputs={"force": friction},
+        engine="python",
+    )  # fmt: skip
+    assert float(run.work["force"][-1]) < -0.03
+    valley = pv.System(["q", "p"], "10*Abs(q) + p**2/2", [[0, 1], [-1, 0]])
+    assert pv.simulate(valley, method, step=0.01, until=0.05, start={"q": 1.0}, engine="python").steps == 5

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
+import passivo as pv
 from passivo.errors import ModelError
 from passivo.method.one_stage import AVF
 from passivo.method.part import compile
@@ -121,12 +122,12 @@ def test_the_order_of_ends_is_irrelevant():
 @pytest.mark.parametrize("make", [damped, joined])
 def test_what_passes_inside_cancels(make):
     form = make().form
-    assert sp.expand(sp.Add(*(row.received for row in form.rows))) == 0
+    assert sp.expand(sp.Add(*(power for row in form.rows for power in row.received))) == 0
 
 
 def test_connections_keep_nothing():
     for row in damped().form.rows[3:]:
-        assert (row.energy, row.lost, sp.expand(row.received)) == (0, 0, 0)
+        assert (row.energy, row.lost, sp.expand(sp.Add(*row.received))) == (0, 0, 0)
 
 
 def test_each_row_balances():
@@ -140,7 +141,7 @@ def test_each_row_balances():
     for number, row in enumerate(form.rows):
         change = sp.Add(*(row.energy.diff(form.states[i]) * field[i] for i in row.states))
         supplied = sp.Add(*(power for power, owner in zip(outside, form.input_rows) if owner == number))
-        assert sp.expand(change - row.received.subs(values) - supplied + row.lost.subs(values)) == 0
+        assert sp.expand(change - sp.Add(*row.received).subs(values) - supplied + row.lost.subs(values)) == 0
 
 
 def test_names_and_free_ports():
@@ -264,3 +265,33 @@ def test_every_row_is_exact_by_avf(make, start):
         part.step(rng.normal(size=part.module.WIDTH))
     assert part.verdict.kind == "exact"
     assert {verdict.kind for verdict in part.verdict.parts.values()} == {"exact"}
+
+
+def test_a_nested_composition_equals_the_flat_one():
+    """Feedthrough across the boundary of the inner composition: its readout is not the transpose of its ports."""
+    damper = pv.System([], 0, ports={"a": pv.flow(), "b": pv.flow()}, feedthrough=[[0.3, 0.3], [0.3, 0.3]])
+    parts = {"m": pv.library.mass(m=1.0), "d": damper, "M": pv.library.mass(m=2.0)}
+    flat = pv.Monolithic(parts, [("m.force", "d.a"), ("M.force", "d.b")])
+    inner = pv.Monolithic({"m": parts["m"], "d": damper}, [("m.force", "d.a")], name="inner")
+    nested = pv.Monolithic({"i": inner, "M": parts["M"]}, [("M.force", "i.d.b")])
+    one = pv.simulate(flat, pv.AVF(), step=0.1, until=3.0, start={"m.p": 1.0}, engine="python")
+    two = pv.simulate(nested, pv.AVF(), step=0.1, until=3.0, start={"i.m.p": 1.0}, engine="python")
+    assert one["M.p"].values == pytest.approx(two["M.p"].values, rel=1e-12)
+    assert one.verdict.kind == two.verdict.kind == "exact"
+
+
+def test_names_that_look_alike_stay_apart():
+    """ "x.y_k" and "x_y.k" are different parameters."""
+    part = lambda name, k: pv.System(["q"], f"exp({name})*q**2/2", params={name: k})  # noqa: E731
+    model = pv.Monolithic({"x": part("y_k", 0.0), "x_y": part("k", 3.0)})
+    compiled = pv.compile(model, pv.AVF(), 0.1, start={"x.q": 1.0, "x_y.q": 1.0}, engine="python")
+    assert compiled.stored == pytest.approx((1 + np.exp(3.0)) / 2)
+
+
+def test_connections_with_feedthrough_round_at_the_size_of_their_ends():
+    gyrator = [[0.2, 1.0], [-1.0, 0.2]]
+    device = lambda: pv.System([], 0, ports={"a": pv.flow(), "b": pv.flow()}, feedthrough=gyrator)  # noqa: E731
+    parts = {"m": pv.library.mass(), "d": device(), "M": pv.library.mass(m=0.3)}
+    model = pv.Monolithic(parts, [("m.force", "d.a", "left"), ("M.force", "d.b", "right")])
+    run = pv.simulate(model, pv.AVF(), step=0.05, until=20.0, start={"m.p": 1.0, "M.p": -0.3}, engine="python")
+    assert {name: run.part(name).verdict.kind for name in run.parts} == dict.fromkeys(run.parts, "exact")

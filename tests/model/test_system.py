@@ -226,7 +226,6 @@ class TestPorts:
     def test_wide(self):
         wide = system(ports={"f": effort([[0, 0], [1, "q"]]), "v": flow([1, 0])})
         assert wide.width == 3
-        assert wide.ports["f"].opposite == "flow"
         g, u = wide.form.gradient, wide.form.inputs
         assert wide.form.output == [g[1], wide.form.states[0] * g[1], g[0]]
         assert wide.form.flow[1] == -g[0] + u[0] + wide.form.states[0] * u[1]

@@ -127,3 +127,18 @@ def test_signals_carry_no_power():
 def test_inputs_that_cannot_be_used(force, message):
     with pytest.raises(pv.PassivoError, match=message):
         drive(force)
+
+
+def test_a_function_with_a_memory_or_a_branch_is_called_at_every_step():
+    rng = np.random.default_rng(1)
+    noise = drive(lambda t: rng.normal())["force"].values[1:]
+    assert len(set(noise)) == 20
+    kick = drive(lambda t: 1.0 if t == 0.55 else 0.0, method=pv.AVF())["force"].values[1:]
+    assert kick.sum() <= 1.0 and set(kick) <= {0.0, 1.0}
+    first = drive(lambda t: 5.0 if t == 0 else 1.0, method=pv.ExplicitEuler())["force"].values[1:]
+    assert first[0] == 5.0 and set(first[1:]) == {1.0}
+
+
+def test_none_is_not_a_number():
+    with pytest.raises(pv.InputError, match="expected a number"):
+        drive(None)

@@ -153,3 +153,50 @@ def test_pictures_are_written(tmp_path):
     damper = pv.simulate(pv.library.damper(), step=0.1, until=1.0, inputs={"end": 1.0}, engine="python")
     assert damper.verdict.kind == "exact" and float(damper.ledger.lost[-1, 0]) == pytest.approx(1.0)
     damper.plot(tmp_path / "damper.png")
+
+
+@pytest.mark.parametrize("every", [1, 20])
+@pytest.mark.parametrize(
+    ("name", "index"),
+    [("time", (4,)), ("inputs", (4, 0)), ("outputs", (4, 0)), ("work", (4, 0)), ("ledger", (4, 0, 3)), ("ledger", (4, 0, 5)),
+     ("states", (4, 1)), ("accounts", (18,)), ("accounts", (6,))],
+)  # fmt: skip
+def test_nothing_in_a_file_escapes(tmp_path, name, index, every):
+    """Each array of a run, altered by one part in a million (or a microjoule) with its hash repaired."""
+    run = make(pv.ImplicitMidpoint(), every=every, inputs={"torque": lambda t: 0.3 * pv.cos(t)})
+    run.save(tmp_path / "run.zarr")
+    assert pv.audit(tmp_path / "run.zarr").ok
+    alter(tmp_path / "run.zarr", name, index, lambda v: v * (1 + 1e-6) + 1e-6, rehash=True)
+    assert not pv.audit(tmp_path / "run.zarr").ok
+
+
+def test_an_offset_of_the_energy_does_not_disturb_an_audit():
+    raised = pv.System(["q", "p"], "1000 + q**2/2 + p**2/2", [[0, 1], [-1, 0]], [[0, 0], [0, 0.1]])
+    run = make(model=raised, start={"q": 1e-5})
+    assert run.verdict.kind == "exact" and run.audit().ok
+
+
+def test_stopped_runs_are_audited_as_far_as_they_came():
+    for every in (1, 20):
+        with pytest.raises(pv.StepError) as caught:
+            make(every=every, inputs={"torque": lambda t: float("nan") if t > 1.0 else 0.1})
+        report = caught.value.run.audit()
+        assert report.ok and report.verdict.kind == "none", str(report)
+    with pytest.raises(pv.StepError) as caught:
+        make(inputs={"torque": lambda t: float("nan")})
+    assert caught.value.run.audit().checked == 0
+
+
+def test_a_run_by_a_method_of_ones_own_can_be_kept(tmp_path):
+    from dataclasses import dataclass
+
+    @dataclass(frozen=True)
+    class Mine(pv.AVF):
+        pass
+
+    run = make(Mine(), until=0.1)
+    run.save(tmp_path / "run.zarr")
+    again = pv.load(tmp_path / "run.zarr")
+    assert same(run, again) and type(again.method).__name__ == "Mine"
+    with pytest.raises(pv.MethodError, match="not one of Passivo's"):
+        again.audit()

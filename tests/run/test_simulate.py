@@ -150,3 +150,28 @@ def test_an_interrupt_keeps_what_was_computed():
     with pytest.raises(KeyboardInterrupt) as caught:
         simulate(step=1e-3, until=20.0, engine="numba", progress=stop)
     assert caught.value.run.steps == 16384 and "interrupted" in caught.value.run.stopped
+
+
+def test_a_multiple_of_the_step_is_a_whole_number_of_steps():
+    for count in range(1, 200):
+        assert simulate(step=0.03, until=count * 0.03, record_every=10**6).steps == count
+
+
+def test_errors_travel_between_processes():
+    import pickle
+
+    error = pickle.loads(pickle.dumps(pv.ConvergenceError("no", time=1.0, state={"q": 2.0}, residual=3.0)))
+    assert isinstance(error, pv.ConvergenceError) and (error.time, error.state, error.residual) == (
+        1.0,
+        {"q": 2.0},
+        3.0,
+    )
+
+
+def test_engines_and_starts_are_checked():
+    with pytest.raises(pv.InputError, match="no engine 'numbaa'.*did you mean 'numba'"):
+        simulate(engine="numbaa")
+    with pytest.raises(pv.InputError, match="by name"):
+        simulate(start=[1.0, 2.0])
+    with pytest.raises(pv.InputError, match="by port"):
+        simulate(inputs=[1.0])

@@ -12,8 +12,10 @@ import hashlib
 import importlib.util
 import json
 import os
+import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from importlib.metadata import version
@@ -21,17 +23,28 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-ROOMS = ("ledger", "model", "kernel", "method")
+from passivo.errors import FileError
+
+LOOKERS = ("run", "sweep", "device", "loop", "studio", "reproduce", "cli.py")  # rooms that shape no generated code
+_LOCK = threading.RLock()
 
 
 def load(key: Any, build: Callable[[], str]) -> ModuleType:
     """The module of `key` (plain data), from this process, from disk, or built by `build()`."""
-    name = "passivo_generated_" + digest(key)
-    if name in sys.modules:
-        return sys.modules[name]
-    path = folder() / f"{name}.py"
-    if not path.exists():
-        _write_once(path, build())
+    with _LOCK:  # a module stands in sys.modules before it is complete
+        name = "passivo_generated_" + digest(key)
+        if name in sys.modules:
+            return sys.modules[name]
+        path = folder() / f"{name}.py"
+        if not path.exists():
+            text = build()
+            if _sources() != _surroundings()[0]:  # Passivo was edited under this process: keep the mixture private
+                path = Path(tempfile.mkdtemp(prefix="passivo-")) / path.name
+            _write_once(path, text)
+        return _execute(name, path)
+
+
+def _execute(name: str, path: Path) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -45,18 +58,23 @@ def load(key: Any, build: Callable[[], str]) -> ModuleType:
 
 
 def digest(key: Any) -> str:
-    text = json.dumps([key, _surroundings()], sort_keys=True, separators=(",", ":"))
+    text = json.dumps([key, _surroundings()], separators=(",", ":"))  # not sorted: the order of ports is the layout
     return hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
 @lru_cache(maxsize=1)
 def _surroundings() -> list[str]:
-    """Sources of the rooms that shape generated code, versions, CPU."""
-    root = Path(__file__).parent.parent
-    sources = hashlib.sha256()
-    for file in sorted(file for room in ROOMS for file in (root / room).rglob("*.py")):
-        sources.update(file.relative_to(root).as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
-    return [sources.hexdigest(), sys.version, *(version(p) for p in ("numba", "numpy", "sympy", "llvmlite")), *_cpu()]
+    """Sources, versions and CPU that shape generated code."""
+    return [_sources(), sys.version, *(version(p) for p in ("numba", "numpy", "sympy", "llvmlite")), *_cpu()]
+
+
+def _sources() -> str:
+    root, total = Path(__file__).parent.parent, hashlib.sha256()
+    for file in sorted(root.rglob("*.py")):
+        inside = file.relative_to(root)
+        if inside.parts[0] not in LOOKERS:
+            total.update(inside.as_posix().encode() + b"\0" + file.read_bytes() + b"\0")
+    return total.hexdigest()
 
 
 def _cpu() -> tuple[str, str]:
@@ -72,12 +90,13 @@ def folder() -> Path:
     """PASSIVO_CACHE, else the user's cache folder, else (read-only home) a private folder among temporary files."""
     chosen = os.environ.get("PASSIVO_CACHE")
     if chosen:
-        path = Path(chosen)
-        path.mkdir(parents=True, exist_ok=True)
-        return path
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "passivo"
-    if _usable(home):
-        return home
+        if not _usable(Path(chosen)):
+            raise FileError(f"PASSIVO_CACHE names {chosen}, which cannot be written; name another folder, or none")
+        return Path(chosen)
+    with contextlib.suppress(RuntimeError):  # there may be no home
+        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "passivo"
+        if _usable(home) and _private(home):
+            return home
     user = os.getuid() if hasattr(os, "getuid") else 0
     shared = Path(tempfile.gettempdir()) / f"passivo-{user}"
     if _usable(shared) and _private(shared):
@@ -105,10 +124,15 @@ def _write_once(path: Path, text: str) -> None:
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text)
-        # a link fails if another process was first; replacing would change the time stamp Numba's cache goes by
-        with contextlib.suppress(FileExistsError):
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            # a link fails if another process was first; replacing would change the time stamp Numba's cache goes by
             os.link(temporary, path)
-    except OSError:
-        os.replace(temporary, path)
-        return
-    os.unlink(temporary)
+        except FileExistsError:
+            pass
+        except OSError:  # no links on this file system
+            shutil.copyfile(temporary, path.with_suffix(".new"))
+            os.replace(path.with_suffix(".new"), path)
+    finally:
+        os.unlink(temporary)

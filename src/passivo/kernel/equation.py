@@ -7,7 +7,7 @@ Newton system; a mechanical system of k coordinates is solved in its k momenta, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import sympy as sp
@@ -34,7 +34,7 @@ class Equation:
     through: Mapping[Any, Any]
     unknown_inputs: Sequence[Any] = ()
     relations: Sequence[Any] = ()
-    averages: Mapping[Any, Any] = ()  # pyright: ignore[reportAssignmentType]
+    averages: Mapping[Any, Any] = field(default_factory=dict)
     nodes: int | None = None
 
     def symbols(self, row: Any) -> set[Any]:
@@ -48,7 +48,7 @@ class Equation:
         """States whose increment a formula contains."""
         found = self.symbols(row)
         direct = {j for j in range(len(self.ends.d)) if found & {self.ends.d[j], self.ends.b[j], self.ends.m[j]}}
-        for symbol, integrand in dict(self.averages).items():
+        for symbol, integrand in self.averages.items():
             if symbol in found:
                 direct |= {j for j, s in enumerate(self.ends.states) if s in integrand.free_symbols}
         return direct
@@ -57,7 +57,7 @@ class Equation:
         """(solved, explicit): states that stay in the Newton system; the others in the order of their evaluation."""
         n = len(self.ends.d)
         needs = {i: self.depends(row) for i, row in enumerate(self.increments)}
-        blocked = {*dict(self.averages), *self.unknown_inputs}
+        blocked = {*self.averages, *self.unknown_inputs}
         able = [i for i in range(n) if i not in needs[i] and not self.symbols(self.increments[i]) & blocked]
         able.sort(key=lambda i: (not self._affine(i), len(needs[i]), i))
         chosen: set[int] = set()
@@ -111,7 +111,14 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
     rows = [ends.d[i] - equation.increments[i] for i in solved] + list(equation.relations)
     source.leaf("residual", "m, h", here, [(f"m[{at['RESIDUAL'] + r}]", row) for r, row in enumerate(rows)], defined)
     sizes = _sizes(equation, rows)
-    source.leaf("magnitude", "m, h", here, [(f"m[{at['MAGNITUDE'] + r}]", s) for r, s in enumerate(sizes)], defined)
+    source.leaf(
+        "magnitude",
+        "m, h",
+        here,
+        [(f"m[{at['MAGNITUDE'] + r}]", s) for r, s in enumerate(sizes)],
+        defined,
+        guarded=True,
+    )
 
     chain = _Chain(equation, averages.slopes)
     columns = [*(ends.d[i] for i in solved), *equation.unknown_inputs]
@@ -122,7 +129,9 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
         for r, row in enumerate(rows)
         for c, column in enumerate(columns)
     ]
-    source.leaf("jacobian", "m, h", {**here, **averages.slope_bindings}, entries, {**defined, **chain.definitions})
+    source.leaf(
+        "jacobian", "m, h", {**here, **averages.slope_bindings}, entries, {**defined, **chain.definitions}, guarded=True
+    )
     return {
         "UNKNOWNS": k,
         "SOLVED": tuple(solved) or (0,),
@@ -150,8 +159,8 @@ def _sizes(equation: Equation, rows: Sequence[Any]) -> list[Any]:
     def new(f: Any) -> Any:
         if f in equation.through:
             return size(equation.through[f])
-        if f in dict(equation.averages):
-            return size(ends.at(dict(equation.averages)[f], ends.m))
+        if f in equation.averages:
+            return size(ends.at(equation.averages[f], ends.m))
         if f.is_Atom or not f.free_symbols:
             return sp.Abs(f)
         if f.is_Add or f.is_Mul:
@@ -159,6 +168,10 @@ def _sizes(equation: Equation, rows: Sequence[Any]) -> list[Any]:
         if f.is_Pow and not f.exp.free_symbols:
             power = f.exp.is_Integer and f.exp > 0
             return size(f.base) ** f.exp if power else sp.Abs(f) + sp.Abs(f.exp * f / f.base) * size(f.base)
+        if f.is_Pow:
+            return sp.Abs(f) * (1 + sp.Abs(f.exp / f.base) * size(f.base) + sp.Abs(sp.log(f.base)) * size(f.exp))
+        if isinstance(f, sp.sign | sp.Heaviside):
+            return sp.Abs(f)
         moving = [(i, arg) for i, arg in enumerate(f.args, 1) if arg.free_symbols]
         return sp.Abs(f) + sp.Add(*(sp.Abs(f.fdiff(i)) * size(arg) for i, arg in moving))
 
@@ -228,7 +241,7 @@ class _Averages:
 
 def _write_averages(source: Source, layout: Layout, equation: Equation, here: Mapping[Any, str]) -> _Averages:
     """The leaf `sample`, which adds one Gauss node to every average and to its slopes by d."""
-    ends, averages = equation.ends, dict(equation.averages)
+    ends, averages = equation.ends, equation.averages
     tau, weight = sp.Symbol("tau#", real=True), sp.Symbol("weight#", real=True)
     pairs = [(s, j) for s, f in averages.items() for j, x in enumerate(ends.states) if x in f.free_symbols]
     mean = layout.take("AVERAGE", max(len(averages) + len(pairs), 1))
@@ -240,7 +253,7 @@ def _write_averages(source: Source, layout: Layout, equation: Equation, here: Ma
         (f"{slope_bindings[slopes[s, j]]} +=", weight * tau * sp.diff(averages[s], ends.states[j])) for s, j in pairs
     ]  # fmt: skip
     point = {x: a + tau * d for x, a, d in zip(ends.states, ends.a, ends.d)}
-    source.leaf("sample", "m, tau, weight", {**here, tau: "tau", weight: "weight"}, outputs, point)
+    source.leaf("sample", "m, tau, weight", {**here, tau: "tau", weight: "weight"}, outputs, point, guarded=True)
     levels = (1,) if not averages else LEVELS if equation.nodes is None else (equation.nodes,)
     rules = [gauss(count) for count in levels]
     constants = {

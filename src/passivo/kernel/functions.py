@@ -7,7 +7,7 @@ its remainder (2e-21) is below extended precision.
 
 from __future__ import annotations
 
-from math import atan2, atanh, cos, cosh, sin, sinh, tanh
+from math import atan2, atanh, cos, cosh, inf, sin, sinh, tanh
 
 
 def sinc(x):
@@ -72,6 +72,29 @@ def atanc_slope(x, b):
     return (b / (b * b + x * x) - atan2(x, b) / x) / x
 
 
+def power_slope(x, y, a):
+    """(y^a − x^a)/(y − x) for x, y >= 0."""
+    d = y - x
+    s = x + y
+    if abs(d) > 0.5 * s:
+        return (y**a - x**a) / d
+    if s == 0.0:
+        return 0.0 if a > 1.0 else inf
+    if d == 0.0:
+        return a * x ** (a - 1.0)
+    return 2.0 * (x * y) ** (0.5 * a) * sinh(a * atanh(d / s)) / d
+
+
+def power_slope_end(x, y, a):
+    """Its derivative by y."""
+    d = y - x
+    s = x + y
+    if abs(d) <= 1e-4 * s:
+        return 0.5 * a * (a - 1.0) * (0.5 * s) ** (a - 2.0) if s > 0.0 else 0.0
+    end = a * y ** (a - 1.0) if y > 0.0 or a > 1.0 else 0.0
+    return (end - power_slope(x, y, a)) / d
+
+
 def ratio(top, bottom):
     """top/bottom, 0 where the bottom is 0."""
     return top / bottom if bottom != 0.0 else 0.0
@@ -94,5 +117,5 @@ def cbrt(x):
 
 KERNELS = (
     sinc, sinc_slope, sinhc, sinhc_slope, tanhc, tanhc_slope, atanhc, atanhc_slope, atanc, atanc_slope,
-    ratio, heaviside, sign, cbrt,
+    power_slope, power_slope_end, ratio, heaviside, sign, cbrt,
 )  # fmt: skip

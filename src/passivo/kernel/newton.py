@@ -17,6 +17,7 @@ CONVERGED = 1e-13
 NEGLIGIBLE = 1e-17
 CONTRACTION = 0.3
 ROUNDING = 32.0 * 2.0**-52
+STEEP = 1e-9
 ITERATIONS = 25
 DAMPED_ITERATIONS = 60
 
@@ -48,7 +49,7 @@ def factor(m):
             if other > size:
                 best = r
                 size = other
-        if not size > 0.0:
+        if not 0.0 < size < inf:
             return False
         m[PIVOT + c] = float(best)
         if best != c:
@@ -117,6 +118,22 @@ def at_rounding(m, h):
     return True
 
 
+def settled(m, h):
+    """Whether the residual is small too: where the equation is steep, a small correction alone proves nothing."""
+    small = SOLVED_COUNT == UNKNOWNS
+    for i in range(SOLVED_COUNT):
+        size = abs(m[STATE + SOLVED[i]]) + abs(m[UNKNOWN + i])
+        if not abs(m[RESIDUAL + i]) <= STEEP * size:
+            small = False
+    if small:
+        return True
+    magnitude(m, h)
+    for i in range(UNKNOWNS):
+        if not abs(m[RESIDUAL + i]) <= STEEP * m[MAGNITUDE + i] < inf:
+            return False
+    return True
+
+
 def chord(m, h):
     """Newton whose matrix is kept while corrections shrink by 0.3 or better; True if converged."""
     fresh = False
@@ -140,11 +157,11 @@ def chord(m, h):
                 return True
             return False
         apply(m, 1.0)
-        if polish:
+        if polish and settled(m, h):
             return True
         contraction = size / last if iteration > 0 else 1.0
         if size <= CONVERGED:
-            if size * contraction <= NEGLIGIBLE:
+            if size * contraction <= NEGLIGIBLE and settled(m, h):
                 return True
             polish = True
         elif iteration > 0 and contraction > CONTRACTION:
@@ -176,7 +193,7 @@ def damped(m, h):
             if not relative(m) <= 1e3 * CONVERGED and not at_rounding(m, h):
                 return False
             apply(m, 1.0)
-            return True
+            return settled(m, h)
         for i in range(UNKNOWNS):
             m[TRIAL + i] = m[UNKNOWN + i]
             m[DIRECTION + i] = m[CORRECTION + i]
@@ -235,7 +252,8 @@ def solve(m, h):
     predict(m, h)
     while True:
         if not chord(m, h):
-            predict(m, h)
+            for i in range(UNKNOWNS):
+                m[UNKNOWN + i] = 0.0
             if not damped(m, h):
                 largest = 0.0
                 for i in range(UNKNOWNS):
@@ -263,6 +281,7 @@ KERNELS = (
     relative,
     apply,
     at_rounding,
+    settled,
     chord,
     damped,
     predict,

@@ -38,6 +38,8 @@ sinhc = _scalar("sinhc", lambda x: sinhc_slope(x))
 tanhc = _scalar("tanhc", lambda x: tanhc_slope(x))
 atanhc = _scalar("atanhc", lambda x: atanhc_slope(x))
 atanc = _scalar("atanc", lambda x, b: atanc_slope(x, b), lambda x, b: -1 / (x**2 + b**2))
+power_slope_end = _scalar("power_slope_end")
+power_slope = _scalar("power_slope", lambda x, y, a: power_slope_end(y, x, a), lambda x, y, a: power_slope_end(x, y, a))
 ratio = _scalar("ratio", lambda n, d: ratio(1, d), lambda n, d: -ratio(n, d) * ratio(1, d))
 
 
@@ -111,8 +113,7 @@ def _visit(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
     elif isinstance(f, sp.Max | sp.Min):
         node = _visit(_largest(f), ends, memo)
     elif isinstance(f, sp.atan2):
-        y, x = (_visit(arg, ends, memo) for arg in f.args)
-        node = _angle(y, x, ends)
+        raise ExpressionError("an energy cannot contain atan2(): it jumps by a full turn at its cut; use atan(y/x)")
     else:
         node = _function(f, _visit(f.args[0], ends, memo), ends)
     memo[f] = node
@@ -147,6 +148,8 @@ def _product(nodes: list[Node]) -> Node:
 
 def _power(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
     base, exponent = f.args
+    if exponent.free_symbols - set(ends.states) and base.free_symbols.intersection(ends.states):
+        raise ExpressionError(f"the exponent in {f} is a parameter; write it as a number: its value decides the sign")
     if exponent.free_symbols.intersection(ends.states):
         return _visit(sp.exp(exponent * sp.log(base), evaluate=False), ends, memo)
     if exponent.is_Integer and exponent > 0:
@@ -157,20 +160,15 @@ def _power(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
     if exponent.is_Integer:
         node = _visit(base, ends, memo) if exponent == -1 else _power(base ** (-exponent), ends, memo)
         return _chained(f, node, -1 / (node.old * node.new), node.old**-1, node.new**-1)
-    if (2 * exponent).is_Integer:
+    if exponent == sp.Rational(1, 2):
         node = _visit(base, ends, memo)
-        root = _chained(
-            sp.sqrt(base), node, 1 / (sp.sqrt(node.old) + sp.sqrt(node.new)), sp.sqrt(node.old), sp.sqrt(node.new)
-        )
-        if exponent == sp.Rational(1, 2):
-            return root
-        inner = sp.Dummy("root", real=True)
-        memo[inner] = root
-        return _power(inner ** (2 * exponent), ends, memo)
-    if exponent.is_Number and exponent.is_Float:
-        exact = sp.nsimplify(exponent, rational=True)
-        if (2 * exact).is_Integer:
-            return _power(sp.Pow(base, exact), ends, memo)
+        return _chained(f, node, ratio(1, sp.sqrt(node.old) + sp.sqrt(node.new)))
+    if exponent.is_Number and exponent > 0:
+        node = _visit(base, ends, memo)
+        return _chained(f, node, power_slope(node.old, node.new, exponent))
+    if exponent.is_Number:
+        node = _power(base ** (-exponent), ends, memo)
+        return _chained(f, node, -1 / (node.old * node.new), node.old**-1, node.new**-1)
     return _visit(sp.exp(exponent * sp.log(base), evaluate=False), ends, memo)
 
 
@@ -217,16 +215,6 @@ def _function(f: Any, node: Node, ends: Ends) -> Node:
         case _:
             raise ExpressionError(f"an energy cannot contain {f.func.__name__}(): its change over a step is not known")
     return _chained(f, node, factor)
-
-
-def _angle(y: Node, x: Node, ends: Ends) -> Node:
-    """The angle atan2(y, x), turned on across the cut: atan2(cross, dot) of the two directions."""
-    cross = x.mid * y.change(ends) - y.mid * x.change(ends)
-    factor = atanc(cross, x.old * x.new + y.old * y.new)
-    keys = sorted(x.slopes.keys() | y.slopes.keys())
-    total = {i: factor * (x.mid * y.slopes.get(i, 0) - y.mid * x.slopes.get(i, 0)) for i in keys}
-    old, new = sp.atan2(y.old, x.old), sp.atan2(y.new, x.new)
-    return Node(old, new, (old + new) / 2, total)
 
 
 def _largest(f: Any) -> Any:

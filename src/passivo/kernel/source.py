@@ -18,9 +18,10 @@ from sympy.printing.pycode import PythonCodePrinter
 class _Printer(PythonCodePrinter):
     """Plain calls (`sin(x)`), short powers as products, exact doubles."""
 
-    def __init__(self, local: Mapping[Any, str]):
+    def __init__(self, local: Mapping[Any, str], guarded: bool = False):
         super().__init__({"fully_qualified_modules": False})
         self.local = local
+        self.guarded = guarded  # 0 instead of infinity for negative roots of 0
 
     def _print_Symbol(self, expr):
         return self.local[expr]
@@ -55,7 +56,9 @@ class _Printer(PythonCodePrinter):
             n = int(abs(exponent) - sp.Rational(1, 2))
             root = f"sqrt({self._print(base)})"
             power = root if n == 0 else f"({root}*{text}**{n})"
-            return f"1.0/{power}" if exponent < 0 else power
+            return power if exponent > 0 else f"ratio(1.0, {power})" if self.guarded else f"1.0/{power}"
+        if self.guarded and exponent.is_Number and exponent < 0:
+            return f"ratio(1.0, {text}**{self._print(-exponent)})"
         return f"{text}**{self.parenthesize(exponent, PRECEDENCE['Pow'])}"
 
     def _print_Function(self, expr):
@@ -126,11 +129,13 @@ class Source:
         definitions: Mapping[Any, Any] | None = None,
         returns: Any = None,
         note: str = "",
+        guarded: bool = False,
     ) -> None:
         """Write `def name(arguments)`: load the bound symbols that are used, compute, store `target = formula`.
 
         `definitions` are symbols computed from others (b = a + d); only those that are needed are written, each
-        before its first use. A target may end in "+=".
+        before its first use. A target may end in "+=". A `guarded` leaf takes negative roots of 0 as 0: where a contact
+        is open, the curvature of u**1.5 is multiplied by 0.
         """
         outputs = [(target, sp.sympify(value)) for target, value in outputs]
         finals: list[Any] = [value for _, value in outputs] + ([] if returns is None else [sp.sympify(returns)])
@@ -146,7 +151,7 @@ class Source:
         local: dict[Any, str] = {}
         lines: list[str] = []
         loads: dict[Any, str] = {}
-        printer = _Printer(local)
+        printer = _Printer(local, guarded)
 
         def define(symbol: Any) -> None:
             if symbol in local:
@@ -176,7 +181,9 @@ class Source:
         """Write `prepare`, which fills the slots of the hoisted constants."""
         table = list(self.constants.items())
         self.constants = {}
-        local = {symbol: _unique(symbol.name, ()) for symbol in self.params}
+        local: dict[Any, str] = {}
+        for symbol in self.params:
+            local[symbol] = _unique(symbol.name, local.values())
         printer = _Printer(local)
         used = set().union(*(formula.free_symbols for formula, _ in table)) if table else set()
         lines = ["def prepare(m):", '    """Constants that depend on parameters alone."""']

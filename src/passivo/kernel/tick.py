@@ -28,6 +28,8 @@ def commit(m):
         return OUTSIDE
     difference(m)
     for r in range(ROWS):
+        if not isfinite(m[DIFFERENCE + r]):
+            return NOT_FINITE
         m[CHANGE + r] += m[DIFFERENCE + r]
     # the new state is rounded, and the energy feels that by the gradient there, however small the mean gradient is
     end_gradient(m)
@@ -40,9 +42,6 @@ def commit(m):
 
 def tick(m, h):
     """One step of size h with the inputs in INPUT: advance and book, or leave the state as it was."""
-    for k in range(STAGES * (WIDTH + SIGNALS)):
-        if not isfinite(m[INPUT + k]):
-            return BAD_INPUT
     for k in range(WIDTH):
         m[WORK + k] = 0.0
         m[MEAN + k] = 0.0
@@ -51,6 +50,9 @@ def tick(m, h):
         m[RECEIVED + r] = 0.0
         m[CHANGE + r] = 0.0
         m[SCALE + r] = 0.0
+    for k in range(STAGES * (WIDTH + SIGNALS)):
+        if not isfinite(m[INPUT + k]):
+            return BAD_INPUT
     for i in range(STATES):
         m[START + i] = m[STATE + i]
     status = advance(m, h)
@@ -99,6 +101,12 @@ def report(m):
         at += 6
 
 
+def look(m):
+    """Energies and output at the present state."""
+    energy(m)
+    output(m)
+
+
 def refresh(m):
     """After a change of parameters or state by hand: constants, energies, output, report."""
     prepare(m)
@@ -137,4 +145,4 @@ def run(m, h, table, out, steps, every):
 
 
 KERNELS = (commit, tick, report)
-ENTRIES = (refresh, step, run)
+ENTRIES = (look, refresh, step, run)

@@ -106,7 +106,7 @@ def book(m, h):
     all_scale = 0.0
     for r in range(ROWS):
         work = m[RECEIVED + r]
-        size = m[SCALE + r] + abs(work)
+        size = m[SCALE + r]  # of the state and of the powers received, whose sum may be far smaller
         for k in range(WIDTH):
             if ROW_OF_INPUT[k] == r:
                 work += m[WORK + k]

@@ -61,6 +61,9 @@ class Verdict:
             case "active" if self.bounded:
                 where = f"in part {self.part} between t = {start} and {end} s"
                 return f"active but bounded: created {_joules(self.bias)} {where} and no more in the second half"
+            case "active" if self.parts:
+                worst = f"most of it in part {self.part} ({_joules(self.parts[self.part].bias)})"
+                return f"active: created {_joules(self.bias)} between t = {start} and {end} s, {worst}"
             case "active":
                 return f"active: created {_joules(self.bias)} in part {self.part} between t = {start} and {end} s"
         return f"no verdict: {self.reason}"

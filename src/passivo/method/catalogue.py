@@ -17,10 +17,23 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
+class Foreign(Method):
+    """A method of somebody's own, named in a saved run: it can be shown, not stepped."""
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": type(self).__name__}
+
+    def check(self, model: Any, laws: Any) -> None:
+        name = type(self).__name__
+        raise MethodError(
+            f"{name} is not one of Passivo's methods and cannot be repeated here; {nearest(name, METHODS)}"
+        )
+
+
 def method_from(description: Mapping[str, Any]) -> Method:
     """The method that `describe()` described."""
     options = dict(description)
     name = options.pop("kind")
     if name not in METHODS:
-        raise MethodError(f"there is no method {name!r}; {nearest(name, METHODS)}")
+        return type(name, (Foreign,), {})()
     return METHODS[name](**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})

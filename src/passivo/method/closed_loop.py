@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
-from passivo.method.one_stage import advance
+from passivo.method.one_stage import advance, row_outputs
 
 if TYPE_CHECKING:
     from passivo.kernel.source import Layout, Source
@@ -84,8 +84,7 @@ class ClosedLoopAVF(Method):
             if u in laws.feedback or u in laws.unknown:
                 used.append((f"m[{at['USED'] + k}]", put(laws.feedback.get(u, u))))
         for r, row in enumerate(form.rows):
-            outputs.append((f"m[{at['LOST'] + r}] +=", h * weight * put(row.lost)))
-            outputs.append((f"m[{at['RECEIVED'] + r}] +=", h * weight * put(row.received)))
+            outputs += row_outputs(row, r, at, h * weight, put)
         source.leaf("weigh_node", "m, h, tau, weight", slots, outputs, point)
         middle = dict(zip(form.states, (a + d / 2 for a, d in zip(ends.a, ends.d))))
         note = "The inputs of the step; feedback at its middle, for the record."

@@ -35,16 +35,23 @@ def generate(model: Model, method: Method, laws: Mapping[str, Law], engine: Engi
     formulas = traced(model, laws)
     description = without_values(model.describe())
     texts = {port: [kind, *parts] for port, (kind, parts) in formulas.items()}
-    foreign = _foreign_source(type(model)) + _foreign_source(type(method))
+    foreign = [text for thing in (*_classes(model), *type(method).__mro__, *method.kernels) for text in _foreign(thing)]
     key = ["part", description, method.describe(), texts, engine, foreign]
     return cache.load(key, lambda: source_text(model, method, formulas, engine))
 
 
-def _foreign_source(cls: type) -> list[str]:
-    """The source of classes outside Passivo: an edit of a user's own method must not find the old code."""
-    own = [base for base in cls.__mro__ if not base.__module__.startswith("passivo.") and base is not object]
+def _classes(model: Model) -> list[type]:
+    """The classes of a model and of all its parts."""
+    parts = getattr(model, "parts", {})
+    return [*type(model).__mro__, *(cls for part in parts.values() for cls in _classes(part))]
+
+
+def _foreign(thing: Any) -> list[str]:
+    """The source of a class or kernel outside Passivo: an edit of a user's own method must not find the old code."""
+    if thing is object or thing.__module__.startswith("passivo."):
+        return []
     try:
-        return [inspect.getsource(base) for base in own]
+        return [inspect.getsource(thing)]
     except (OSError, TypeError):  # typed in by hand: never found again
         return [uuid.uuid4().hex]
 
@@ -83,7 +90,9 @@ def source_text(
     sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
     numbers.update(sections)
     numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
-    modules = {sys.modules[kernel.__module__] for kernel in method.kernels}
-    numbers.update(module.numbers_of(A, tick, *modules))
+    homes = dict.fromkeys(sys.modules[kernel.__module__] for kernel in method.kernels)
+    fixed = module.numbers_of(A, tick, *homes)
+    assert not fixed.keys() & numbers.keys(), f"a kernel file redefines {fixed.keys() & numbers.keys()}"
+    numbers.update(fixed)
     kernels = (*functions.KERNELS, A.add, A.exceed, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
     return module.assemble(numbers["TITLE"], engine, numbers, source.functions, kernels, tick.ENTRIES)

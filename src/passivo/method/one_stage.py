@@ -13,7 +13,8 @@ Whatever ḡ is, `ΔH − h ỹ'u + h ḡ'Rḡ = ΔH − ḡ·(X − x)`: the en
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from passivo.errors import MethodError, nearest
@@ -23,7 +24,7 @@ from passivo.method.base import Laws, Method
 if TYPE_CHECKING:
     from passivo.kernel.slopes import Ends
     from passivo.kernel.source import Layout, Source
-    from passivo.model.form import Form
+    from passivo.model.form import Form, Row
     from passivo.provided import *
 
 SMALLEST_SHARE = 1.0 / 1024.0
@@ -127,11 +128,21 @@ def write_weigh(source: Source, layout: Layout, form: Form, slots: Any, place: A
         outputs.append((f"m[{at['WORK'] + k}] +=", h * y.xreplace(place) * u))
         outputs.append((f"m[{at['MEAN'] + k}] +=", h * y.xreplace(place)))
     for r, row in enumerate(form.rows):
-        if row.lost != 0:
-            outputs.append((f"m[{at['LOST'] + r}] +=", h * row.lost.xreplace(place)))
-        if row.received != 0:
-            outputs.append((f"m[{at['RECEIVED'] + r}] +=", h * row.received.xreplace(place)))
+        outputs += row_outputs(row, r, at, h, lambda f: f.xreplace(place))
     source.leaf("weigh", "m, h", slots, outputs, defined)
+
+
+def row_outputs(row: Row, r: int, at: Mapping[str, int], weight: Any, put: Callable) -> list[tuple[str, Any]]:
+    """What a stage of the given weight adds to a ledger row: loss, power from inside the model, and its rounding."""
+    import sympy as sp
+
+    powers = [put(power) for power in row.received]
+    received = sp.Add(*powers)
+    outputs = [(f"m[{at['LOST'] + r}] +=", weight * put(row.lost))] if row.lost != 0 else []
+    if received != 0:
+        outputs.append((f"m[{at['RECEIVED'] + r}] +=", weight * received))
+        outputs.append((f"m[{at['SCALE'] + r}] +=", weight * sp.Add(*map(sp.Abs, powers))))
+    return outputs
 
 
 @dataclass(frozen=True)
@@ -196,7 +207,7 @@ class SymplecticEuler(OneStage):
                 raise MethodError(f"SymplecticEuler's position {name!r} is no state; {nearest(name, model.states)}")
 
     def for_model(self, model: Any) -> SymplecticEuler:
-        return SymplecticEuler(self.variant, tuple(self.positions) or model.positions)
+        return replace(self, positions=tuple(self.positions) or model.positions)
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         fresh = self.variant == "q"

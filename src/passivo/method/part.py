@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from types import ModuleType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -82,12 +82,17 @@ class CompiledPart:
         self.work = self._section("WORK", w)
         self.mean_output = self._section("MEAN", w)
         # plain Python gives NaN and inf as machine code does: without a warning
-        self._tick: Callable = np.errstate(all="ignore")(module.step) if self.engine == "python" else module.step
+        quiet = np.errstate(all="ignore") if self.engine == "python" else lambda function: function
+        self._tick: Callable = quiet(module.step)
+        self._peek: Callable = quiet(module.look)
         self._single = module.STAGES * (w + module.SIGNALS) == 1
 
     def _section(self, name: str, size: int) -> np.ndarray:
         start = getattr(self.module, name)
         return self.memory[start : start + size]
+
+    def _look(self) -> None:
+        self._peek(self.memory)
 
     def _refresh(self) -> None:
         with np.errstate(all="ignore"):
@@ -104,11 +109,7 @@ class CompiledPart:
         """One step with `u` held; returns 0, or raises a `StepError` and leaves the state as it was."""
         if u is not None:
             self._set_input(u)
-        if dt is None:
-            dt = self.dt
-        elif not (dt > 0.0 and math.isfinite(dt)):
-            raise InputError(f"dt must be a positive number of seconds, not {dt}")
-        status = self._tick(self.memory, dt)
+        status = self._tick(self.memory, self.dt if dt is None else _positive(dt))
         if status:
             raise self.failure(status)
         return status
@@ -152,7 +153,9 @@ class CompiledPart:
                 message = f"the next step leaves the domain {domain}, {where}. Take a smaller step, or another start"
                 return DomainError(message, time=time, state=state)
             case tick.BAD_INPUT:
-                message = f"an input is NaN or infinite: {self.inputs.tolist()}, {where}"
+                bad = np.nonzero(~np.isfinite(self.inputs))[0] % len(self.input_names)
+                names = ", ".join(self.input_names[i] for i in dict.fromkeys(bad.tolist()))
+                message = f"the input {names} is NaN or infinite, {where}. Check what drives it"
             case _:
                 message = f"the next state is NaN or infinite, {where}. Take a smaller step"
         return NonFiniteError(message, time=time, state=state)
@@ -183,13 +186,14 @@ class CompiledPart:
 
     @property
     def stored(self) -> float:
-        self._refresh()
+        """Joules stored at the present state."""
+        self._look()
         return float(self._section("ENERGY", self.module.ROWS).sum())
 
     @property
     def output(self) -> np.ndarray:
         """Output at the present state, one number per port component."""
-        self._refresh()
+        self._look()
         return self._section("OUTPUT", self.module.WIDTH)
 
     @property
@@ -258,11 +262,24 @@ class CompiledPart:
         return f"<part {self.model.name}: {type(self.method).__name__}, step {self.dt:g} s, t = {self.time:g} s>"
 
 
+def _positive(dt: Any) -> float:
+    """dt as a plain float: any other type of number would be compiled anew."""
+    try:
+        size = float(dt)
+    except (TypeError, ValueError):
+        size = math.nan
+    if not 0.0 < size < math.inf:
+        raise InputError(f"dt must be a positive number of seconds, not {dt!r}")
+    return size
+
+
 def _numbers(state: Mapping[str, float]) -> str:
     return ", ".join(f"{name} = {value:.6g}" for name, value in state.items())
 
 
 def checked_state(model: Model, state: Mapping[Any, float]) -> dict[str, float]:
+    if not isinstance(state, Mapping):
+        raise InputError(f"states are given by name, as in {{'q': 0.2}}, not {state!r}")
     result = {}
     for key, value in state.items():
         if str(key) not in model.states:
@@ -304,6 +321,8 @@ def compile(
     """
     if not isinstance(model, Model):
         raise ModelError(f"expected a System, got {model!r}")
+    if engine not in get_args(Engine):
+        raise InputError(f"there is no engine {engine!r}; {nearest(str(engine), get_args(Engine))}")
     if method is None and not model.states:
         method = ImplicitMidpoint()  # nothing to advance: any method books the feedthrough
     if not isinstance(method, Method):

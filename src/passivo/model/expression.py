@@ -100,7 +100,7 @@ def _tree(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"a formula of {len(text)} characters is too long; the limit is {MAX_LENGTH}")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(f"({text.strip()}\n)", mode="eval").body
         _check(tree, text)
     except ExpressionError:
         raise
@@ -153,6 +153,8 @@ def _check(node: ast.AST, text: str) -> None:
         case ast.BinOp(op=ast.BitAnd(), left=left, right=right):
             _check(left, text)
             _check(right, text)
+        case ast.BinOp(op=ast.BitXor()):
+            raise ExpressionError(f"{ast.unparse(node)!r}: write ** for a power, as in q**2")
         case _:
             what = ast.unparse(node) if isinstance(node, ast.expr) else type(node).__name__
             raise ExpressionError(

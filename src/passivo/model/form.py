@@ -11,14 +11,15 @@ class Row:
     """One row of the ledger: a part or a connection.
 
     With the gradient symbols g and the inputs u of a form, `lost` is the power the row dissipates and
-    `received` the power that reaches it through connections inside the model (outside ports come on top).
+    `received` the powers that reach it through connections inside the model, one for each end (outside ports come on
+    top). They are kept apart because the rounding of their sum goes by their sizes.
     """
 
     name: str
     states: tuple[int, ...]
     energy: Any
     lost: Any
-    received: Any
+    received: tuple[Any, ...]
 
 
 @dataclass(frozen=True)

@@ -76,6 +76,8 @@ class Formula:
         return _join(self, "&", other, COMPARE, ATOM, ATOM)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, int | float):
+            raise TypeError(f"whether {self.text!r} equals {other} is not known yet: a formula cannot steer an if")
         return self.text == other.text if isinstance(other, Formula) else NotImplemented
 
     def __hash__(self) -> int:
@@ -113,6 +115,6 @@ def _inside(value: Any, level: int) -> str:
 
 
 def _join(left: Any, sign: str, right: Any, level: int, at_left: int, at_right: int) -> Any:
-    if any(hasattr(side, "free_symbols") for side in (left, right)):
-        return NotImplemented  # SymPy takes over
+    if any(hasattr(side, "free_symbols") or isinstance(side, str) for side in (left, right)):
+        return NotImplemented  # SymPy takes over; text must not slip in without its brackets
     return Formula(f"{_inside(left, at_left)} {sign} {_inside(right, at_right)}", level)

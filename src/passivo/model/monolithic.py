@@ -101,20 +101,20 @@ class Monolithic(Model):
         total = sum(widths.values())
         g = tuple(symbol for form in forms.values() for symbol in form.gradient)
         stack = lambda name: sp.diag(*(getattr(form, name) for form in forms.values()))  # noqa: E731
-        J, R, G, D = stack("structure"), stack("loss"), stack("ports"), stack("feedthrough")
+        J, R, G, Y, D = (stack(name) for name in ("structure", "loss", "ports", "readout", "feedthrough"))
 
         free = [start[end] + i for end in order if end in self.ports for i in range(widths[end])]
         inner = [i for i in range(total) if i not in free]
         outside = tuple(sp.Symbol(f"{end}[{i}]", real=True) for end in self.ports for i in range(widths[end]))
-        # all inputs in terms of the gradient and the free inputs: u = K y + E u_free, y = G'g + D u, K skew
+        # all inputs in terms of the gradient and the free inputs: u = K y + E u_free, y = Y g + D u, K skew
         K, E = self._coupling(start, widths, total), sp.zeros(total, len(free))
         for column, row in enumerate(free):
             E[row, column] = 1
         solve = self._solved(sp.eye(total) - K * D) if D.is_zero_matrix is not True else sp.eye(total)
-        by_gradient, by_input = solve * K * G.T, solve * E
+        by_gradient, by_input = solve * K * Y, solve * E
         gradient = sp.Matrix(len(g), 1, g)  # with its shape: there may be no states
         u = by_gradient * gradient + by_input * sp.Matrix(len(outside), 1, outside)
-        y = G.T * gradient + D * u
+        y = Y * gradient + D * u
 
         C = J - R + G * by_gradient
         structure, loss = (C - C.T) / 2, -(C + C.T) / 2
@@ -126,7 +126,7 @@ class Monolithic(Model):
         for number, (key, form) in enumerate(forms.items()):
             size = len(form.inputs)
             own = dict(zip(form.inputs, u[offset : offset + size]))
-            received = sp.Add(*(y[i] * u[i] for i in range(offset, offset + size) if i in inner))
+            received = tuple(y[i] * u[i] for i in range(offset, offset + size) if i in inner)
             lost = sp.Add(*(row.lost for row in form.rows)).subs(own, simultaneous=True)
             indices = tuple(range(states, states + len(form.states)))
             rows.append(Row(key, indices, form.energy, lost, received))
@@ -134,7 +134,7 @@ class Monolithic(Model):
             states, offset = states + len(form.states), offset + size
         for title, a, b in self.connections:
             both = [start[end] + i for end in (a, b) for i in range(widths[end])]
-            rows.append(Row(title, (), sp.Integer(0), sp.Integer(0), -sp.Add(*(y[i] * u[i] for i in both))))
+            rows.append(Row(title, (), sp.Integer(0), sp.Integer(0), tuple(-y[i] * u[i] for i in both)))
         conditions = [form.domain for form in forms.values() if form.domain is not None]
         return Form(
             states=tuple(symbol for form in forms.values() for symbol in form.states),
@@ -145,7 +145,7 @@ class Monolithic(Model):
             structure=structure,
             loss=loss,
             ports=inputs,
-            readout=own_rows(G.T + D * by_gradient) if free else sp.zeros(0, len(g)),
+            readout=own_rows(Y + D * by_gradient) if free else sp.zeros(0, len(g)),
             feedthrough=own_rows(D * by_input) if free else sp.zeros(0, 0),
             rows=tuple(rows),
             input_rows=tuple(row_of[i] for i in free),
@@ -212,7 +212,7 @@ def _prefixed(form: Form, key: str) -> Form:
     rename = {s: sp.Symbol(f"{key}.{s.name}", real=True) for group in groups for s in group}
     new = lambda value: value.subs(rename, simultaneous=True) if value is not None else None  # noqa: E731
     states, gradient, inputs, signals, params = (tuple(rename[s] for s in group) for group in groups)
-    rows = tuple(Row(r.name, r.states, new(r.energy), new(r.lost), new(r.received)) for r in form.rows)
+    rows = tuple(Row(r.name, r.states, new(r.energy), new(r.lost), tuple(map(new, r.received))) for r in form.rows)
     return Form(
         states, gradient, inputs, signals, params,
         new(form.structure), new(form.loss), new(form.ports), new(form.readout), new(form.feedthrough),

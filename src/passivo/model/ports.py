@@ -22,10 +22,6 @@ class Port:
     width: int
     matrix: tuple[tuple[str, ...], ...]
 
-    @property
-    def opposite(self) -> str:
-        return "flow" if self.kind == "effort" else "effort"
-
 
 def effort(matrix: Any = None, *, width: int = 1) -> Port:
     """A port that takes an effort (force, torque, voltage) and gives the flow (velocity, current).

@@ -237,8 +237,8 @@ class System(Model):
         check_finite(self.structure, "structure", samples)
         for name, port in self.ports.items():
             check_finite(port.matrix, f"port {name!r}", samples)
-        check_symmetry(self.structure, -1, "structure", samples, self.states)
-        check_symmetry(self.loss, +1, "loss", samples, self.states)
+        check_symmetry(self.structure, -1, "structure", samples)
+        check_symmetry(self.loss, +1, "loss", samples)
         check_nonnegative(self.loss, "loss", samples, params)
         check_nonnegative(self.feedthrough, "feedthrough", samples, params)
         energy = np.asarray(evaluate(self.energy, samples, FLOAT), dtype=float)
@@ -289,7 +289,7 @@ class System(Model):
             ports=G,
             readout=G.T,
             feedthrough=feedthrough,
-            rows=(Row(self.name, tuple(range(n)), read(self.energy), lost, sp.Integer(0)),),
+            rows=(Row(self.name, tuple(range(n)), read(self.energy), lost, ()),),
             input_rows=(0,) * w,
             domain=None if self.domain is None else read(self.domain),
         )
@@ -352,7 +352,7 @@ def check_finite(matrix: Formulas, what: str, samples: Mapping[str, Any]) -> Non
                 raise ModelError(f"the entry {text!r} of the {what} is not finite at any sampled state")
 
 
-def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str, Any], states: Sequence[str]) -> None:
+def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str, Any]) -> None:
     """M' = sign · M: by comparing formulas, by SymPy, or at the sampled states."""
     for i, row in enumerate(matrix):
         for j in range(i + 1):

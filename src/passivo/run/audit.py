@@ -1,8 +1,8 @@
 """`audit`: recompute a run without the compiled kernels, and say whether the ledger in it is true.
 
 Where every step is stored, each one is taken anew as plain Python in extended precision, from the stored state before
-it: the stored state after it, the energy change, work and loss must agree, and the verdict is formed again from the
-energies of the stored states. A thinned run is replayed from its start and must agree bit for bit.
+it: the stored state after it, inputs, outputs, work, loss and every column of the ledger must agree, and the verdict is
+formed again from the stored states. A thinned run is replayed from its start and must agree bit for bit.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from passivo.ledger.verdict import Verdict, judge
 from passivo.method.part import CompiledPart, compile
 from passivo.model.expression import EXTENDED, evaluate, to_text
 from passivo.run.inputs import Inputs, rebuild
-from passivo.run.run import Run
+from passivo.run.run import COLUMNS, FIELDS, Run
 from passivo.run.save import content_hash, load, read
-from passivo.run.simulate import simulate
+from passivo.run.simulate import Recorder
 
 STATE_TOLERANCE = 1e-12  # of |x| before and after a step
 RANGE_TOLERANCE = 1e-14  # of the largest |x| in the run
@@ -58,139 +58,187 @@ def audit(run: Run | str | os.PathLike, progress: Callable[[int, int], None] | N
         if content_hash(facts, arrays) != recorded:
             findings.append("the file's contents do not match the hash it was saved with: something in it was altered")
         run = load(run)
+    if run.steps == 0:
+        return Audit("nothing to repeat: the run stopped in its first step", 0, run.verdict, findings)
     given = rebuild(run.drive, run.tables)
-    if run.record_every == 1 and given is not None and run.steps > 0:
-        return _recompute(run, given, findings, progress)
     if given is None:
         findings.append("an input was a Python function too long to be kept: the run cannot be repeated")
         return Audit("not repeated", 0, run.verdict, findings)
-    return _replay(run, given, findings, progress)
-
-
-def _recompute(run: Run, given: dict[str, Any], findings: list[str], progress: Callable | None) -> Audit:
     drive = Inputs(run.model, given, run.steps)
-    part = compile(run.model, run.method, run.step, start=run.start, laws=drive.laws, engine="python")
-    module = part.module
-    memory = part.memory.astype(np.longdouble)
-    start = module.PARAM
-    memory[start : start + len(run.params)] = list(run.params.values())
-    energies = [_energy(run, text) for text in _row_energies(part)]
-    states, ledger = run.arrays["states"].astype(np.longdouble), run.arrays["ledger"].astype(np.longdouble)
-    reach = np.abs(states).max(axis=0) if states.size else np.zeros(0)
-    stored = np.stack([energy(states) for energy in energies], axis=1)
-    _compare_stored(run, stored, findings)
-    book = np.zeros(module.ACCOUNTS_COUNT * A.ACCOUNT_SIZE, dtype=np.longdouble)
-    book[A.A_MARK :: A.ACCOUNT_SIZE] = max(run.steps // 2, 1)
-    nodes = np.array(run.method.nodes)
-    with np.errstate(all="ignore"):
-        module.prepare(memory)
-        for k in range(run.steps):
-            memory[module.STATE : module.STATE + module.STATES] = states[k]
-            inputs = drive.rows(k, (np.array([[k]]) + nodes) * run.step)
-            memory[module.INPUT : module.INPUT + inputs.shape[1]] = inputs[0]
-            status = module.tick(memory, np.longdouble(run.step))
-            when = f"step {k + 1} (t = {run.time[k + 1]:.6g} s)"
-            if status:
-                findings.append(f"{when}: the step from the stored state cannot be repeated (status {status})")
-                continue
-            _compare_step(run, module, memory, k, states, reach, ledger, stored, when, findings)
-            _book(module, memory, book, stored[k + 1] - stored[k], np.longdouble((k + 1) * run.step), k + 1)
-            if progress is not None and k % 256 == 255:
-                progress(k + 1, run.steps)
-    verdict = judge(book.astype(float), 0, run.rows, stopped=run.stopped)
-    if verdict.kind != run.verdict.kind:
-        findings.append(f"the recomputed verdict is {verdict.kind!r}, the stored one {run.verdict.kind!r}")
-    return Audit("recomputed in extended precision", run.steps, verdict, findings)
+    repeat = _recompute if run.record_every == 1 else _replay
+    return repeat(run, drive, findings, progress)
 
 
-def _row_energies(part: CompiledPart) -> list[str]:
-    """The energy of each ledger row as a formula of its own, with dots in names replaced."""
-    import sympy as sp
-
-    form = part.model.form
-    plain = {s: sp.Symbol(_plain(s.name), real=True) for s in form.states + form.params}
-    return [to_text(row.energy.xreplace(plain)) for row in form.rows]
-
-
-def _plain(name: str) -> str:
-    return name.replace(".", "__")
-
-
-def _energy(run: Run, text: str) -> Callable[[np.ndarray], np.ndarray]:
-    params = {_plain(name): np.longdouble(value) for name, value in run.params.items()}
-
-    def energy(states: np.ndarray) -> np.ndarray:
-        values = {_plain(name): states[:, i] for i, name in enumerate(run.model.states)}
-        return np.broadcast_to(evaluate(text, {**params, **values}, EXTENDED), len(states))
-
-    return energy
-
-
-def _compare_stored(run: Run, stored: np.ndarray, findings: list[str]) -> None:
-    total = stored.sum(axis=1)
-    columns = np.column_stack([stored, total]) if stored.shape[1] > 1 else stored
-    gap = np.abs(columns - run.arrays["ledger"][:, :, 0])
-    size = np.abs(stored).sum(axis=1)[:, None] + np.abs(columns).max(initial=0.0)
-    for k, r in zip(*np.nonzero(gap > 1e-11 * size)):
-        findings.append(f"t = {run.time[k]:.6g} s: stored energy of {run.rows[r]} is off by {float(gap[k, r]):.3g} J")
-
-
-def _compare_step(
-    run: Run, module: Any, memory: np.ndarray, k: int, states: np.ndarray, reach: np.ndarray,
-    ledger: np.ndarray, stored: np.ndarray, when: str, findings: list[str],
-) -> None:  # fmt: skip
-    after = memory[module.STATE : module.STATE + module.STATES]
-    gap = np.abs(after - states[k + 1])
-    allowed = STATE_TOLERANCE * (np.abs(states[k]) + np.abs(states[k + 1])) + RANGE_TOLERANCE * reach
-    for i in np.nonzero(~(gap <= allowed))[0]:
-        findings.append(f"{when}: state {run.model.states[i]} is off by {float(gap[i]):.3g}")
-    booked = ledger[k + 1] - ledger[k]
-    for r in range(module.ROWS):
-        work, lost, scale = _row(module, memory, r)
-        created = stored[k + 1, r] - stored[k, r] - work + max(lost, 0)
-        # cumulative columns round at their own size
-        width = 64 * EPSILON * (scale + np.abs(ledger[k + 1, r, 1:]).max())
-        for name, value, at in (("work", work, 1), ("loss", lost, 2), ("created energy", created, 4)):
-            if not abs(value - booked[r, at]) <= width:
-                findings.append(
-                    f"{when}: {name} of {run.rows[r]} is {float(booked[r, at]):.6g} J in the file, "
-                    f"recomputed {float(value):.6g} J"
-                )
-
-
-def _row(module: Any, memory: np.ndarray, r: int) -> tuple[Any, Any, Any]:
-    """(work, lost, scale of rounding) of ledger row r in the step just taken, as `accounts.book` adds them up."""
-    works = [memory[module.RECEIVED + r]] + [
-        memory[module.WORK + i] for i in range(module.WIDTH) if module.ROW_OF_INPUT[i] == r
-    ]  # fmt: skip
-    lost = memory[module.LOST + r]
-    return sum(works), lost, memory[module.SCALE + r] + sum(abs(value) for value in works) + abs(lost)
-
-
-def _book(module: Any, memory: np.ndarray, book: np.ndarray, changes: np.ndarray, time: Any, count: int) -> None:
-    total = np.zeros(4, dtype=np.longdouble)
-    for r in range(module.ROWS):
-        work, lost, scale = _row(module, memory, r)
-        module.enter(book, r * A.ACCOUNT_SIZE, changes[r], work, lost, 0.0, scale, time)
-        module.remember(book, r * A.ACCOUNT_SIZE, count)
-        total += (changes[r], work, max(lost, 0), scale)
-    if module.ROWS > 1:
-        at = module.ROWS * A.ACCOUNT_SIZE
-        module.enter(book, at, total[0], total[1], total[2], 0.0, total[3], time)
-        module.remember(book, at, count)
-
-
-def _replay(run: Run, given: dict[str, Any], findings: list[str], progress: Callable | None) -> Audit:
-    until = (run.steps + 0.5) * run.step
-    again = simulate(
-        run.model.with_params(**run.params), run.method, run.step, until,
-        start=run.start, inputs=given, record_every=run.record_every, engine=run.engine, progress=progress,  # pyright: ignore
-    )  # fmt: skip
-    for name in ("states", "ledger", "outputs", "work"):
+def _replay(run: Run, drive: Inputs, findings: list[str], progress: Callable | None) -> Audit:
+    part = _part(run, drive, run.engine)
+    again = Recorder(part, drive, run.steps, run.record_every, progress).go()
+    for name in FIELDS:
         mine, theirs = again.arrays[name], run.arrays[name]
         if mine.shape != theirs.shape:
             findings.append(f"{name} has shape {theirs.shape} in the file, {mine.shape} when repeated")
         elif (different := mine.view(np.int64) != theirs.view(np.int64)).any():
             row = int(np.nonzero(different)[0][0])
-            findings.append(f"{name} differs from the repeated run, first at t = {run.time[row]:.6g} s")
-    return Audit("replayed bit for bit", run.steps, again.verdict, findings)
+            where = "" if name == "accounts" else f", first at t = {run.time[row]:.6g} s"
+            findings.append(f"{name} differs from the repeated run{where}")
+    verdict = judge(again.arrays["accounts"], 0, run.rows, stopped=run.stopped)
+    return Audit("replayed bit for bit", run.steps, verdict, findings)
+
+
+def _part(run: Run, drive: Inputs, engine: Any) -> CompiledPart:
+    model = run.model.with_params(**run.params)
+    part = compile(model, run.method, run.step, start=run.start, laws=drive.laws, engine=engine)
+    part.half_at(run.planned // 2)
+    return part
+
+
+def _recompute(run: Run, drive: Inputs, findings: list[str], progress: Callable | None) -> Audit:
+    steps = _Steps(run, _part(run, drive, "python"), findings)
+    steps.compare_energies()
+    nodes = np.array(run.method.nodes)
+    with np.errstate(all="ignore"):
+        for k in range(run.steps):
+            steps.take(k, drive.rows(k, (np.array([[k]]) + nodes) * run.step)[0])
+            if progress is not None and k % 256 == 255:
+                progress(k + 1, run.steps)
+    verdict = steps.verdict()
+    return Audit("recomputed in extended precision", run.steps, verdict, findings)
+
+
+class _Steps:
+    """Steps taken one by one from the stored states, and a second set of books kept from them."""
+
+    def __init__(self, run: Run, part: CompiledPart, findings: list[str]):
+        self.run, self.part, self.module, self.findings = run, part, part.module, findings
+        self.memory = part.memory.astype(np.longdouble)
+        self.books = self.memory.copy()
+        self.states = run.arrays["states"].astype(np.longdouble)
+        self.ledger = run.arrays["ledger"].astype(np.longdouble)
+        self.reach = np.abs(self.states).max(axis=0) if self.states.size else np.zeros(0)
+        self.sizes = {
+            name: np.abs(np.nan_to_num(run.arrays[name])).max(axis=0, initial=0.0) for name in ("inputs", "outputs")
+        }
+
+    def part_of(self, memory: np.ndarray, name: str, size: int) -> np.ndarray:
+        start = getattr(self.module, name)
+        return memory[start : start + size]
+
+    def say(self, k: int, what: str) -> None:
+        self.findings.append(f"step {k + 1} (t = {self.run.time[k + 1]:.6g} s): {what}")
+
+    def compare_energies(self) -> None:
+        """Stored energies against the formulas of the model, walked without any generated code."""
+        run = self.run
+        stored = np.stack([energy(self.states) for energy in _energies(run)], axis=1)
+        columns = np.column_stack([stored, stored.sum(axis=1)]) if stored.shape[1] > 1 else stored
+        gap = np.abs(columns - run.arrays["ledger"][:, :, 0])
+        size = np.abs(stored).sum(axis=1)[:, None] + np.abs(columns).max(initial=0.0)
+        for k, r in zip(*np.nonzero(~(gap <= 1e-11 * size))):
+            self.findings.append(
+                f"t = {run.time[k]:.6g} s: stored energy of {run.rows[r]} is off by {float(gap[k, r]):.3g} J"
+            )
+        if not np.array_equal(run.time, np.arange(run.steps + 1) * run.step):
+            self.findings.append("the times are not whole multiples of the step")
+
+    def take(self, k: int, inputs: np.ndarray) -> None:
+        """Take step k from the stored state before it and compare what is stored after it."""
+        module, run, n = self.module, self.run, self.module.STATES
+        self.part_of(self.memory, "STATE", n)[:] = self.states[k]
+        self.part_of(self.memory, "INPUT", len(inputs))[:] = inputs
+        status = module.tick(self.memory, np.longdouble(run.step))
+        if status:
+            self.say(k, f"the step from the stored state cannot be repeated (status {status})")
+            return
+        gap = np.abs(self.part_of(self.memory, "STATE", n) - self.states[k + 1])
+        allowed = STATE_TOLERANCE * (np.abs(self.states[k]) + np.abs(self.states[k + 1])) + RANGE_TOLERANCE * self.reach
+        for i in np.nonzero(~(gap <= allowed))[0]:
+            self.say(k, f"state {run.model.states[i]} is off by {float(gap[i]):.3g}")
+        self.book(k)
+        self.compare_signals(k)
+
+    def book(self, k: int) -> None:
+        """Book the step with the energy change between the stored states, and compare every column of every row."""
+        module, n = self.module, self.module.STATES
+        for name, values in (
+            ("STATE", self.states[k]),
+            ("NEXT", self.states[k + 1]),
+            ("STEP", self.states[k + 1] - self.states[k]),
+        ):
+            self.part_of(self.memory, name, n)[:] = values
+        module.difference(self.memory)
+        accounts = self.part_of(self.books, "ACCOUNTS", module.ACCOUNTS_COUNT * A.ACCOUNT_SIZE)
+        before = _columns(accounts)
+        for name, size in (
+            ("WORK", module.WIDTH),
+            *((name, module.ROWS) for name in ("LOST", "RECEIVED", "SCALE", "BOOKED")),
+        ):
+            self.part_of(self.books, name, size)[:] = self.part_of(self.memory, name, size)
+        self.part_of(self.books, "CHANGE", module.ROWS)[:] = self.part_of(self.memory, "DIFFERENCE", module.ROWS)
+        module.book(self.books, np.longdouble(self.run.step))
+        found, stored = _columns(accounts) - before, self.ledger[k + 1, :, 1:] - self.ledger[k, :, 1:]
+        scale = (
+            self.part_of(self.books, "SCALE", module.ROWS)
+            + np.abs(self.part_of(self.books, "WORK", module.WIDTH)).sum()
+        )
+        width = 64 * EPSILON * (scale.sum() + np.abs(self.ledger[k + 1, :, 1:]).max(axis=1, initial=0.0))
+        for r, c in zip(*np.nonzero(~(np.abs(found - stored) <= width[:, None]))):
+            what = f"{COLUMNS[c + 1]} of {self.run.rows[r]}"
+            self.say(k, f"{what} is {float(stored[r, c]):.6g} J in the file, recomputed {float(found[r, c]):.6g} J")
+
+    def compare_signals(self, k: int) -> None:
+        """Inputs, outputs and the work of each port component."""
+        module, run = self.module, self.run
+        self.part_of(self.memory, "STATE", module.STATES)[:] = self.states[k + 1]
+        module.output(self.memory)
+        work = run.arrays["work"][k + 1] - run.arrays["work"][k]
+        width = (
+            64 * EPSILON * (np.abs(run.arrays["work"][k + 1]) + self.part_of(self.books, "SCALE", module.ROWS).sum())
+        )
+        pairs = (
+            ("input", run.arrays["inputs"][k + 1], "USED", 1e-11 * self.sizes["inputs"]),
+            ("output", run.arrays["outputs"][k + 1], "OUTPUT", 1e-11 * self.sizes["outputs"]),
+            ("work", work, "WORK", width + 64 * EPSILON * np.abs(work)),
+        )
+        for name, stored, section, allowed in pairs:
+            found = self.part_of(self.memory, section, len(stored))
+            for i in np.nonzero(~(np.abs(found - stored) <= allowed))[0]:
+                what = f"{name} {self.part.input_names[i]}"
+                self.say(k, f"{what} is {stored[i]:.9g} in the file, recomputed {float(found[i]):.9g}")
+
+    def verdict(self) -> Verdict:
+        """The verdict on the second books, compared with the stored accounts."""
+        run, count = self.run, self.module.ACCOUNTS_COUNT * A.ACCOUNT_SIZE
+        verdict = judge(self.part_of(self.books, "ACCOUNTS", count).astype(float), 0, run.rows, stopped=run.stopped)
+        if verdict.kind != run.verdict.kind:
+            self.findings.append(f"the recomputed verdict is {verdict.kind!r}, the stored one {run.verdict.kind!r}")
+        noise = verdict.roundoff * max(10.0, run.steps**0.5)
+        for name in ("bias", "removed", "roundoff"):
+            mine, theirs = getattr(verdict, name), getattr(run.verdict, name)
+            if not abs(mine - theirs) <= 1e-9 * abs(mine) + noise:
+                self.findings.append(f"the recomputed {name} is {mine:.6g} J, the stored one {theirs:.6g} J")
+        if not np.array_equal(_columns(run.arrays["accounts"]), run.arrays["ledger"][-1, :, 1:]):
+            self.findings.append("the accounts do not end where the ledger ends")
+        return verdict
+
+
+def _columns(accounts: np.ndarray) -> np.ndarray:
+    """The five cumulative columns of every account."""
+    pairs = accounts.reshape(-1, A.ACCOUNT_SIZE)[:, : 2 * len(COLUMNS[1:])]
+    return pairs[:, 0::2] + pairs[:, 1::2]
+
+
+def _energies(run: Run) -> list[Callable[[np.ndarray], np.ndarray]]:
+    """The energy of each ledger row as a function of the states; symbols are numbered, their names may hold dots."""
+    import sympy as sp
+
+    form = run.model.form
+    plain = {s: sp.Symbol(f"s{i}", real=True) for i, s in enumerate(form.states + form.params)}
+    params = {plain[s].name: np.longdouble(run.params[s.name]) for s in form.params}
+
+    def make(text: str) -> Callable[[np.ndarray], np.ndarray]:
+        def energy(states: np.ndarray) -> np.ndarray:
+            values = {plain[s].name: states[:, i] for i, s in enumerate(form.states)}
+            return np.broadcast_to(evaluate(text, {**params, **values}, EXTENDED), len(states))
+
+        return energy
+
+    return [make(to_text(row.energy.xreplace(plain))) for row in form.rows]

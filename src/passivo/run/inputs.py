@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import InputError, nearest
+from passivo.errors import FileError, InputError, nearest
 from passivo.model.expression import evaluate, names, to_text
 from passivo.model.feedback import Feedback, Law, Relation
 from passivo.model.symbols import symbols
@@ -146,6 +146,8 @@ class Inputs:
     """All inputs of a run, in the order of the model's ports and signals."""
 
     def __init__(self, model: Model, given: Mapping[str, Any] | None, steps: int):
+        if given is not None and not isinstance(given, Mapping):
+            raise InputError(f"inputs are given by port, as in {{'force': 1.0}}, not {given!r}")
         given = {str(key): value for key, value in (given or {}).items()}
         widths = {name: port.width for name, port in model.ports.items()} | dict.fromkeys(model.signals, 1)
         for name in given:
@@ -165,16 +167,14 @@ class Inputs:
     def sampled(self) -> list[Sampled]:
         return [source for source in self.sources if isinstance(source, Sampled)]
 
-    @property
-    def constant(self) -> bool:
-        return all(isinstance(source, Constant) for source in self.sources)
-
     def rows(self, first: int, times: np.ndarray) -> np.ndarray:
         """Inputs of the steps whose stage times are `times` (count, stages): (count or 1, stages × width)."""
         if not self.sources:
             return np.zeros((1, 0))
         blocks = [source.values(first, times) for source in self.sources]
         count = max(len(block) for block in blocks)
+        if any(block.shape[1:] != (times.shape[1], source.width) for block, source in zip(blocks, self.sources)):
+            raise FileError("a stored input was made for a method with another number of stages")
         joined = np.concatenate([np.broadcast_to(b, (count, *b.shape[1:])) for b in blocks], axis=2)
         return np.ascontiguousarray(joined.reshape(count, -1), dtype=float)
 
@@ -211,6 +211,9 @@ def rebuild(description: Mapping[str, Any], tables: Mapping[str, np.ndarray]) ->
 
 def _source(name: str, value: Any, width: int, steps: int) -> Source:
     if isinstance(value, Source):
+        table = value.table()
+        if value.width != width or (table is not None and len(table) < steps):
+            raise FileError(f"the stored input {name!r} does not fit: expected {steps} rows of width {width}")
         return value
     if isinstance(value, Held):
         return Sampled(name, width, value.function)
@@ -223,7 +226,7 @@ def _source(name: str, value: Any, width: int, steps: int) -> Source:
             raise InputError(f"the input {name!r} uses {sorted(unknown)}; a formula of an input knows only t")
         return Traced(name, [text] * width)
     try:
-        array = np.asarray(value, dtype=float)
+        array = np.asarray("None" if value is None else value, dtype=float)  # NumPy would take None for NaN
     except (TypeError, ValueError):
         raise InputError(
             f"the input {name!r} is {value!r}; expected a number, an array, a function of t, Feedback, Relation or Held"
@@ -243,14 +246,22 @@ def _source(name: str, value: Any, width: int, steps: int) -> Source:
 
 
 def _trace(function: Callable, width: int) -> list[str] | None:
-    """The function as formulas of t, if calling it with a symbol gives some."""
+    """The function as formulas of t, if calling it with a symbol gives some that agree with the function itself.
+
+    A function that does not mention t may be random or keep a memory; it is called for every stage.
+    """
     try:
         value = function(symbols("t"))
         parts = list(value) if isinstance(value, list | tuple) else [value]
         texts = [to_text(part) for part in parts]
+        if len(texts) != width or any(names(text) != {"t"} for text in texts):
+            return None
+        for t in (0.0, 0.1234, 7.5):
+            found = np.asarray(function(t), dtype=float).reshape(-1)
+            expected = [float(evaluate(text, {"t": np.float64(t)})) for text in texts]
+            if not np.allclose(found, expected, rtol=1e-12, atol=1e-300, equal_nan=True):
+                return None
     except Exception:  # the user's function may fail in any way on a symbol; it is then called with numbers
-        return None
-    if len(texts) != width or any(names(text) - {"t"} for text in texts):
         return None
     return texts
 

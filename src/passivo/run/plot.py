@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from passivo.errors import InputError
 from passivo.run.run import Run
 
 # Okabe and Ito's colours, told apart by every kind of colour vision
@@ -53,6 +55,10 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
         axes[-1].set_xlabel("time [s]")
         axes[-1].set_xlim(run.time[0], run.time[-1] if len(run.time) > 1 else run.time[0] + 1)
         if path is not None:
+            known = figure.canvas.get_supported_filetypes()
+            if Path(path).suffix.lstrip(".").lower() not in known:
+                raise InputError(f"a picture cannot be written as {Path(path).name!r}; use .png, .svg or .pdf")
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(path, dpi=160)
         return figure
 
@@ -87,7 +93,9 @@ def _scaled(name: str, values: np.ndarray) -> tuple[str, np.ndarray]:
 def _states(axis: Any, run: Run) -> None:
     values = run.arrays["states"]
     _lines(axis, run, dict(_scaled(name, values[:, i]) for i, name in enumerate(run.model.states[: len(COLOURS)])))
+    hidden = len(run.model.states) - len(COLOURS)
     axis.set_ylabel("states\n[SI, scaled]")
+    axis.set_title(f"{len(COLOURS)} of {len(run.model.states)} states" if hidden > 0 else "")
     _legend(axis)
 
 

@@ -40,6 +40,7 @@ class Run:
         every: int,
         steps: int,
         start: np.ndarray,
+        planned: int,
         stopped: str = "",
     ):
         module = part.module
@@ -53,6 +54,7 @@ class Run:
             engine=part.engine,
             step=part.dt,
             steps=steps,
+            planned=planned,
             record_every=every,
             params=dict(part.params),
             start=dict(zip(part.model.states, start.tolist())),
@@ -77,6 +79,7 @@ class Run:
         self.engine: str = fields["engine"]
         self.step: float = fields["step"]
         self.steps: int = fields["steps"]
+        self.planned: int = fields["planned"]
         self.record_every: int = fields["record_every"]
         self.params: dict[str, float] = fields["params"]
         self.start: dict[str, float] = fields["start"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -42,7 +43,7 @@ def simulate(
     A step that fails raises a `StepError`; its `run` holds what was computed until then, with verdict "none".
     """
     size, duration = seconds(step, "step"), seconds(until, "until")
-    steps = int(duration / size)
+    steps = int(duration / size * (1 + Fraction(1, 10**12)))  # 60*0.03 is meant as 1.8, whatever its last digit
     if steps < 1:
         raise InputError(f"until = {until} s is shorter than one step of {step} s; nothing to simulate")
     if not isinstance(record_every, int | np.integer) or record_every < 1:
@@ -51,10 +52,12 @@ def simulate(
     part = compile(model, method, step, start=start, laws=drive.laws if drive else None, engine=engine)
     assert drive is not None
     part.half_at(steps // 2)
-    return _Recorder(part, drive, steps, int(record_every), progress).go()
+    return Recorder(part, drive, steps, int(record_every), progress).go()
 
 
-class _Recorder:
+class Recorder:
+    """Steps a part and keeps every n-th row."""
+
     def __init__(self, part: CompiledPart, inputs: Inputs, steps: int, every: int, progress: Callable | None):
         self.part, self.inputs, self.steps, self.every, self.progress = part, inputs, steps, every, progress
         rows = steps // every + 1 + (steps % every > 0)
@@ -81,7 +84,7 @@ class _Recorder:
             raise
         if self.steps % self.every:
             self._keep(len(self.out) - 1)
-        return Run(part, self.inputs, self.out, self.every, self.steps, self.first)
+        return Run(part, self.inputs, self.out, self.every, self.steps, self.first, self.steps)
 
     def _chunk(self, done: int) -> int:
         part, inputs = self.part, self.inputs
@@ -112,4 +115,4 @@ class _Recorder:
         if done % self.every:
             self._keep(full)
             full += 1
-        return Run(self.part, self.inputs, self.out[:full].copy(), self.every, done, self.first, stopped=why)
+        return Run(self.part, self.inputs, self.out[:full].copy(), self.every, done, self.first, self.steps, why)
