@@ -98,7 +98,7 @@ def test_the_total_decides_and_the_worst_part_is_named():
     assert [result.parts[name].kind for name in ("a", "b")] == ["active", "active"]
     assert result.parts["b"].bias == 5.0 and "total" not in result.parts
     memory = np.concatenate([row(), row(rise=1.0, bias=5.0), row(rise=1.0, bias=5.0, window=(1.0, 2.0))])
-    assert "in part b between t = 1 and 2 s" in str(judge(memory, 0, ("a", "b", "total")))
+    assert "between t = 1 and 2 s, most of it in part b (5 J)" in str(judge(memory, 0, ("a", "b", "total")))
 
 
 def test_a_single_part_is_its_own_total():

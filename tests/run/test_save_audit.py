@@ -158,8 +158,8 @@ def test_pictures_are_written(tmp_path):
 @pytest.mark.parametrize("every", [1, 20])
 @pytest.mark.parametrize(
     ("name", "index"),
-    [("time", (4,)), ("inputs", (4, 0)), ("outputs", (4, 0)), ("work", (4, 0)), ("ledger", (4, 0, 3)), ("ledger", (4, 0, 5)),
-     ("states", (4, 1)), ("accounts", (18,)), ("accounts", (6,))],
+    [("time", (4,)), ("inputs", (4, 0)), ("outputs", (4, 0)), ("work", (4, 0)), ("ledger", (4, 0, 3)),
+     ("ledger", (4, 0, 5)), ("states", (4, 1)), ("accounts", (18,)), ("accounts", (6,))],
 )  # fmt: skip
 def test_nothing_in_a_file_escapes(tmp_path, name, index, every):
     """Each array of a run, altered by one part in a million (or a microjoule) with its hash repaired."""

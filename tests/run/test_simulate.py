@@ -169,7 +169,7 @@ def test_errors_travel_between_processes():
 
 
 def test_engines_and_starts_are_checked():
-    with pytest.raises(pv.InputError, match="no engine 'numbaa'.*did you mean 'numba'"):
+    with pytest.raises(pv.InputError, match=r"no engine 'numbaa'.*did you mean 'numba'"):
         simulate(engine="numbaa")
     with pytest.raises(pv.InputError, match="by name"):
         simulate(start=[1.0, 2.0])

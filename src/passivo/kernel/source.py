@@ -14,14 +14,15 @@ import sympy as sp
 from sympy.printing.precedence import PRECEDENCE, precedence
 from sympy.printing.pycode import PythonCodePrinter
 
+from passivo.kernel.slopes import ratio
+
 
 class _Printer(PythonCodePrinter):
     """Plain calls (`sin(x)`), short powers as products, exact doubles."""
 
-    def __init__(self, local: Mapping[Any, str], guarded: bool = False):
+    def __init__(self, local: Mapping[Any, str]):
         super().__init__({"fully_qualified_modules": False})
         self.local = local
-        self.guarded = guarded  # 0 instead of infinity for negative roots of 0
 
     def _print_Symbol(self, expr):
         return self.local[expr]
@@ -56,9 +57,7 @@ class _Printer(PythonCodePrinter):
             n = int(abs(exponent) - sp.Rational(1, 2))
             root = f"sqrt({self._print(base)})"
             power = root if n == 0 else f"({root}*{text}**{n})"
-            return power if exponent > 0 else f"ratio(1.0, {power})" if self.guarded else f"1.0/{power}"
-        if self.guarded and exponent.is_Number and exponent < 0:
-            return f"ratio(1.0, {text}**{self._print(-exponent)})"
+            return f"1.0/{power}" if exponent < 0 else power
         return f"{text}**{self.parenthesize(exponent, PRECEDENCE['Pow'])}"
 
     def _print_Function(self, expr):
@@ -140,6 +139,8 @@ class Source:
         outputs = [(target, sp.sympify(value)) for target, value in outputs]
         finals: list[Any] = [value for _, value in outputs] + ([] if returns is None else [sp.sympify(returns)])
         needed = _needed(finals, definitions or {})
+        if guarded:
+            needed, finals = {s: _guard(f) for s, f in needed.items()}, [_guard(f) for f in finals]
         hoisted = [self._hoist(formula) for formula in (*needed.values(), *finals)]
         shared: Any
         formulas: Any
@@ -151,7 +152,7 @@ class Source:
         local: dict[Any, str] = {}
         lines: list[str] = []
         loads: dict[Any, str] = {}
-        printer = _Printer(local, guarded)
+        printer = _Printer(local)
 
         def define(symbol: Any) -> None:
             if symbol in local:
@@ -211,6 +212,12 @@ class Source:
             at = self.layout.take(f"CONSTANT_{len(self.constants)}", 1)
             self.constants[f] = (sp.Symbol(f"k#{len(self.constants)}", real=True), at)
         return self.constants[f][0]
+
+
+def _guard(formula: Any) -> Any:
+    """1/u**a as a quotient that is 0 where u is 0."""
+    singular = lambda f: f.is_Pow and f.exp.is_Number and f.exp < 0 and not f.exp.is_Integer  # noqa: E731
+    return formula.replace(singular, lambda f: ratio(1, f.base**-f.exp))
 
 
 def _needed(finals: Iterable[Any], definitions: Mapping[Any, Any]) -> dict[Any, Any]:
