@@ -185,33 +185,33 @@ def test_building_needs_no_sympy():
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
-        ("mass", {"m": 0.0}, "m must be positive, not 0.0; give m > 0"),
+        ("mass", {"m": 0.0}, "mass needs m > 0, but m = 0"),
         ("mass", {"m": "heavy"}, "'m' must be a number"),
         ("mass", {"m": np.nan}, "finite"),
         ("mass", {"ports": ("a", "a")}, "different names"),
         ("mass", {"ports": ("p",)}, "'p' stands in states and in ports"),
-        ("spring", {"k": -1.0}, "k must not be negative"),
+        ("spring", {"k": -1.0}, "needs k >= 0, but k = -1"),
         ("damper", {"b": -1.0}, "feedthrough is negative"),
         ("oscillator", {"m": -1.0}, "positive inertia"),
-        ("oscillator", {"k": -1.0}, "k must not be negative"),
+        ("oscillator", {"k": -1.0}, "needs k >= 0, but k = -1"),
         ("oscillator", {"b": -1.0}, "loss is negative"),
-        ("pendulum", {"l": -1.0}, "l must be positive"),
-        ("pendulum", {"g": -1.0}, "g must not be negative"),
+        ("pendulum", {"l": -1.0}, "needs l > 0"),
+        ("pendulum", {"g": -1.0}, "needs g >= 0, but g = -1"),
         ("pendulum", {"m": 0.0}, "positive inertia"),
         ("duffing", {"m": 0.0}, "positive inertia"),
         ("duffing", {"alpha": None}, "alpha must be a number"),
-        ("rigid_body", {"I2": 0.0}, "I2 must be positive"),
+        ("rigid_body", {"I2": 0.0}, "needs I2 > 0"),
         ("controlled_rigid_body", {"kinematics": "false"}, "'true' or 'printed', not 'false'"),
-        ("controlled_rigid_body", {"I3": -1.0}, "I3 must be positive"),
-        ("microphone", {"R": 0.0}, "R must be positive"),
+        ("controlled_rigid_body", {"I3": -1.0}, "needs I3 > 0"),
+        ("microphone", {"R": 0.0}, "needs R > 0"),
         ("microphone", {"c": -1.0}, "loss is negative"),
-        ("lc_circuit", {"C": 0.0}, "C must be positive"),
+        ("lc_circuit", {"C": 0.0}, "needs C > 0"),
         ("lc_circuit", {"R": -1.0}, "loss is negative"),
-        ("dc_motor", {"I": -1.0}, "I must be positive"),
+        ("dc_motor", {"I": -1.0}, "needs I > 0"),
         ("toda_chain", {"n": 1}, "n >= 2"),
         ("toda_chain", {"n": 2.0}, "whole number"),
         ("toda_chain", {"ends": "fixed"}, "'periodic' or 'free'"),
-        ("kepler", {"mu": 0.0}, "mu must be positive"),
+        ("kepler", {"mu": 0.0}, "needs mu > 0"),
         ("rigid_body_control", {"Kd": [1, 2]}, r"Kd must hold finite numbers in the shape \(3,\)"),
         ("rigid_body_control", {"Kp": "strong"}, "Kp must hold numbers"),
     ],
@@ -240,6 +240,14 @@ def test_default_pendulum_is_the_one_of_the_literature():
 
 def test_a_minimum_follows_the_parameters():
     assert library.microphone().with_params(qbar=5.0).minimum == {"q": 5.0, "p": 0.0, "Q": 0.0}
+
+
+def test_limits_hold_when_a_parameter_changes():
+    with pytest.raises(ModelError, match="mass needs m > 0, but m = -1"):
+        library.mass().with_params(m=-1.0)
+    part = compile(library.lc_circuit(), AVF(), 1e-6, engine="python")
+    with pytest.raises(ModelError, match="needs C > 0"):
+        part.set(C=-1e-6)
 
 
 def test_a_changed_copy_is_still_checked():

@@ -40,6 +40,7 @@ class Mechanical(System):
         momenta: Sequence[Any] | None = None,
         minimum: Mapping[Any, Any] | None = None,
         domain: Any = None,
+        limits: Sequence[Any] = (),
         name: str = "mechanical",
     ):
         coordinates = list(name_list(q, "the coordinates"))
@@ -69,6 +70,7 @@ class Mechanical(System):
             minimum=minimum,
             domain=domain,
             positions=coordinates,
+            limits=limits,
             name=name,
         )
 

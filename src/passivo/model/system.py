@@ -88,6 +88,7 @@ class System(Model):
                  also the default start
     domain       a condition such as "q > 0" outside which the model means nothing
     positions    the states that are positions, for `SymplecticEuler`
+    limits       conditions on parameters such as "m > 0", held when built and at every change
     """
 
     def __init__(
@@ -104,6 +105,7 @@ class System(Model):
         minimum: Mapping[Any, Any] | None = None,
         domain: Any = None,
         positions: Sequence[Any] = (),
+        limits: Sequence[Any] = (),
         name: str = "system",
     ):
         self.name = checked_name(name, "the system's name")
@@ -125,9 +127,8 @@ class System(Model):
         self.structure = self._matrix(structure, n, "structure")
         self.loss = self._matrix(loss, n, "loss")
         self.feedthrough = self._matrix(feedthrough, w, "feedthrough")
-        self.domain = None if domain is None else self._formula(domain, "the domain", {*self.states, *self.params})
-        if self.domain is not None and not is_condition(self.domain):
-            raise ModelError(f"the domain must be a condition such as 'q > 0', not {self.domain!r}")
+        self.domain = None if domain is None else self._condition(domain, "the domain", {*self.states, *self.params})
+        self.limits = tuple(self._condition(limit, "a limit", set(self.params)) for limit in limits)
         self._minimum = None if minimum is None else self._state(minimum)
         if n == 0 and not self.ports:
             raise ModelError("a system needs at least one state or one port")
@@ -152,11 +153,21 @@ class System(Model):
         return {*self.states, *self.params, *self.signals}
 
     def _formula(self, value: Any, what: str, scope: set[str]) -> str:
+        text = self._read(value, what, scope)
+        if is_condition(text):
+            raise ModelError(f"{what} must be a number, not the condition {text!r}; put it into domain=")
+        return text
+
+    def _condition(self, value: Any, what: str, scope: set[str]) -> str:
+        text = self._read(value, what, scope)
+        if not is_condition(text):
+            raise ModelError(f"{what} must be a condition such as 'q > 0', not {text!r}")
+        return text
+
+    def _read(self, value: Any, what: str, scope: set[str]) -> str:
         if isinstance(value, list | tuple) or (hasattr(value, "shape") and getattr(value, "shape", ()) != ()):
             raise ModelError(f"{what} must be one scalar formula, not {value!r}")
         text = to_text(value)
-        if is_condition(text) and what != "the domain":
-            raise ModelError(f"{what} must be a number, not the condition {text!r}; put it into domain=")
         for name in sorted(names(text) - scope):
             if name in self._scope:
                 raise ModelError(f"{what} must not depend on the signal {name!r}: a signal carries no power")
@@ -211,6 +222,7 @@ class System(Model):
             "minimum": self._minimum,
             "domain": self.domain,
             "positions": list(self.positions),
+            "limits": list(self.limits),
         }
 
     @classmethod
@@ -233,6 +245,10 @@ class System(Model):
 
     def check(self, params: Mapping[str, float]) -> None:
         """J skew, R symmetric and >= 0, D + D' >= 0, H finite: proved where possible, else at sampled states."""
+        for limit in self.limits:
+            if not evaluate(limit, params):
+                given = ", ".join(f"{name} = {params[name]:g}" for name in sorted(names(limit)))
+                raise ModelError(f"{self.name} needs {limit}, but {given}")
         samples = self._samples(params)
         check_finite(self.structure, "structure", samples)
         for name, port in self.ports.items():

@@ -9,7 +9,6 @@ import numpy as np
 
 from passivo.errors import ModelError
 from passivo.model.feedback import Feedback
-from passivo.model.library.limits import positive
 from passivo.model.ports import effort
 from passivo.model.system import System
 
@@ -45,7 +44,6 @@ def rigid_body(I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
     States: w1, w2, w3, the angular velocity in body axes in rad/s; `J = I⁻¹ (I ω)^ I⁻¹`, `G = I⁻¹`.
     Port "torque" (effort, 3 wide, body axes): takes τ in N m, gives ω in rad/s. |I ω| is kept where τ = 0.
     """
-    positive(I1=I1, I2=I2, I3=I3)
     return System(
         states=["w1", "w2", "w3"],
         energy="(I1*w1**2 + I2*w2**2 + I3*w3**2)/2",
@@ -53,6 +51,7 @@ def rigid_body(I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
         ports={"torque": effort(TORQUE)},
         params={"I1": I1, "I2": I2, "I3": I3},
         minimum={"w1": 0.0, "w2": 0.0, "w3": 0.0},
+        limits=["I1 > 0", "I2 > 0", "I3 > 0"],
         name="rigid_body",
     )
 
@@ -73,7 +72,6 @@ def controlled_rigid_body(kinematics: str = "true", I1: float = 1.0, I2: float =
     """
     if kinematics not in KINEMATICS:
         raise ModelError(f"kinematics is {' or '.join(map(repr, KINEMATICS))}, not {kinematics!r}")
-    positive(I1=I1, I2=I2, I3=I3)
     attitude = KINEMATICS[kinematics]
     none = ["0"] * 4
     identity = [["1" if i == j else "0" for j in range(4)] for i in range(4)]
@@ -88,6 +86,7 @@ def controlled_rigid_body(kinematics: str = "true", I1: float = 1.0, I2: float =
         params={"I1": I1, "I2": I2, "I3": I3},
         domain="q0**2 + q1**2 + q2**2 + q3**2 > 0",
         positions=["q0", "q1", "q2", "q3"],
+        limits=["I1 > 0", "I2 > 0", "I3 > 0"],
         name="controlled_rigid_body",
     )
 

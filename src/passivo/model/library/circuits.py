@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from passivo.model.library.limits import positive
 from passivo.model.ports import effort
 from passivo.model.system import System
 
@@ -16,7 +15,6 @@ def lc_circuit(L: float = 1e-3, C: float = 1e-6, R: float = 0.0) -> System:
 
     States: charge Q in C, flux phi in Wb. Port "voltage" (effort): takes v in V, gives the current φ/L in A.
     """
-    positive(L=L, C=C)
     return System(
         states=["Q", "phi"],
         energy="Q**2/(2*C) + phi**2/(2*L)",
@@ -26,6 +24,7 @@ def lc_circuit(L: float = 1e-3, C: float = 1e-6, R: float = 0.0) -> System:
         params={"L": L, "C": C, "R": R},
         minimum={"Q": 0.0, "phi": 0.0},
         positions=["Q"],
+        limits=["L > 0", "C > 0"],
         name="lc_circuit",
     )
 
@@ -43,7 +42,6 @@ def dc_motor(L: float = 1e-3, R: float = 1.0, I: float = 1e-4, b: float = 1e-4, 
     it converts energy and loses none. Ports (effort): "voltage" takes v in V and gives the current in A;
     "torque" takes τ in N m and gives the angular velocity in rad/s.
     """
-    positive(L=L, I=I)
     return System(
         states=["phi", "p"],
         energy="phi**2/(2*L) + p**2/(2*I)",
@@ -52,6 +50,7 @@ def dc_motor(L: float = 1e-3, R: float = 1.0, I: float = 1e-4, b: float = 1e-4, 
         ports={"voltage": effort([1, 0]), "torque": effort([0, 1])},
         params={"L": L, "R": R, "I": I, "b": b, "K": K},
         minimum={"phi": 0.0, "p": 0.0},
+        limits=["L > 0", "I > 0"],
         name="dc_motor",
     )
 
@@ -70,7 +69,6 @@ def microphone(m: float = 4.0, c: float = 0.1, R: float = 100.0, qbar: float = 3
     unbounded below for q < 0).
     Port "voltage" (effort): the one input u drives plate and circuit, as in the source; output p/m + q Q/R.
     """
-    positive(m=m, R=R, qbar=qbar)
     return System(
         states=["q", "p", "Q"],
         energy="p**2/(2*m) + (q - qbar)**2/2 + q*Q**2/2",
@@ -81,5 +79,6 @@ def microphone(m: float = 4.0, c: float = 0.1, R: float = 100.0, qbar: float = 3
         minimum={"q": "qbar", "p": 0.0, "Q": 0.0},
         domain="q > 0",
         positions=["q"],
+        limits=["m > 0", "R > 0", "qbar > 0"],
         name="microphone",
     )

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from passivo.errors import ModelError
-from passivo.model.library.limits import not_negative, positive
 from passivo.model.mechanical import Mechanical
 from passivo.model.ports import effort, flow
 from passivo.model.system import System, name_list, number
@@ -19,7 +18,6 @@ def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
 
     State: momentum p in kg m/s. Give several port names to join several springs or dampers to the same mass.
     """
-    positive(m=m)
     names = name_list(ports, "ports")
     if len(set(names)) < len(names):
         raise ModelError(f"the ports of a mass must have different names, not {names}")
@@ -29,6 +27,7 @@ def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
         ports={name: effort([1]) for name in names},
         params={"m": m},
         minimum={"p": 0.0},
+        limits=["m > 0"],
         name="mass",
     )
 
@@ -40,7 +39,6 @@ def spring(k: float = 1.0) -> System:
 
     State: extension q in m. Port "end" (flow): takes the velocity v in m/s, gives the force k q in N.
     """
-    not_negative(k=k)
     return System(
         states=["q"],
         energy="k*q**2/2",
@@ -48,6 +46,7 @@ def spring(k: float = 1.0) -> System:
         params={"k": k},
         minimum={"q": 0.0},
         positions=["q"],
+        limits=["k >= 0"],
         name="spring",
     )
 
@@ -79,7 +78,6 @@ def oscillator(k: float = 5000.0, m: float = 0.2, b: float = 0.0) -> Mechanical:
     States: position q in m, momentum p in kg m/s.
     Port "force" (effort): takes f in N, gives the velocity in m/s.
     """
-    not_negative(k=k)
     return Mechanical(
         ["q"],
         mass="m",
@@ -88,6 +86,7 @@ def oscillator(k: float = 5000.0, m: float = 0.2, b: float = 0.0) -> Mechanical:
         ports={"force": effort([1])},
         params={"k": k, "m": m, "b": b},
         minimum={"q": 0.0, "p": 0.0},
+        limits=["k >= 0"],
         name="oscillator",
     )
 
@@ -105,8 +104,6 @@ def pendulum(m: float = 1.0, l: float = 1.0, g: float = 1.0, b: float = 0.0) -> 
     States: angle q in rad, 0 hanging down, and angular momentum p in kg m²/s.
     Port "torque" (effort): takes τ in N m, gives the angular velocity in rad/s.
     """
-    positive(l=l)
-    not_negative(g=g)
     return Mechanical(
         ["q"],
         mass="m*l**2",
@@ -115,6 +112,7 @@ def pendulum(m: float = 1.0, l: float = 1.0, g: float = 1.0, b: float = 0.0) -> 
         ports={"torque": effort([1])},
         params={"m": m, "l": l, "g": g, "b": b},
         minimum={"q": 0.0, "p": 0.0},
+        limits=["l > 0", "g >= 0"],
         name="pendulum",
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from passivo.model.library.limits import positive
 from passivo.model.ports import effort
 from passivo.model.system import System
 
@@ -18,7 +17,6 @@ def kepler(mu: float = 1.0) -> System:
     no minimum: a start must be given, such as {"x": 1, "py": 1} for a circle of period 2π where mu = 1.
     Port "thrust" (effort, 2 wide): takes the force (fx, fy) in N, gives the velocity in m/s.
     """
-    positive(mu=mu)
     return System(
         states=["x", "y", "px", "py"],
         energy="(px**2 + py**2)/2 - mu/sqrt(x**2 + y**2)",
@@ -27,5 +25,6 @@ def kepler(mu: float = 1.0) -> System:
         params={"mu": mu},
         domain="x**2 + y**2 > 0",
         positions=["x", "y"],
+        limits=["mu > 0"],
         name="kepler",
     )
