@@ -63,7 +63,7 @@ def check_pair(title: str, method: Method, problem: Problem, result: Result) -> 
     """The claims of one method on one problem that do not hold."""
     found = []
     if result.order is not None and not order_holds(method, result):
-        slopes = ", ".join(f"{slope:.2f}" for slope in result.order.slopes)
+        slopes = ", ".join(f"{slope:.2f}" for slope in result.order.slopes) or "could not be measured"
         found.append(Finding(title, problem.name, f"order {method.order}", f"slopes {slopes}"))
     for claim in method.preserves:
         known = PROPERTIES.get(claim)

@@ -23,7 +23,7 @@ SETTLED = 0.05
 
 @dataclass(frozen=True)
 class Order:
-    """Errors at the horizon; `measured` is the last slope between them, inf where all are rounding."""
+    """Errors at the horizon; `measured` is the last slope between them, NaN where there are too few for one."""
 
     steps: tuple[int, ...]
     errors: tuple[float, ...]
@@ -34,7 +34,7 @@ class Order:
 
     @property
     def measured(self) -> float:
-        return self.slopes[-1] if self.slopes else math.inf
+        return self.slopes[-1] if self.slopes else math.nan
 
 
 @dataclass(frozen=True)
