@@ -16,7 +16,7 @@ from passivo.model.form import Form
 def lay_out(form: Form, stages: int) -> Layout:
     """The sections of the memory that do not depend on the method."""
     n, w, s, rows = len(form.states), len(form.inputs), len(form.signals), len(form.rows)
-    count = rows + 1 if rows > 1 else 1
+    sizes = constants(form, stages)
     layout = Layout()
     for name, size in (
         ("TIME", 2), ("COUNT", 1), ("STATUS", 1),
@@ -25,8 +25,8 @@ def lay_out(form: Form, stages: int) -> Layout:
         ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
         ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n), ("END_GRADIENT", n),
         ("LOST", rows), ("RECEIVED", rows), ("CHANGE", rows), ("DIFFERENCE", rows), ("SCALE", rows), ("BOOKED", rows),
-        ("ENERGY", rows), ("ACCOUNTS", count * accounts.ACCOUNT_SIZE),
-        ("REPORT", 1 + n + (w + s) + 2 * w + 6 * count),
+        ("ENERGY", rows), ("ACCOUNTS", sizes["ACCOUNTS_COUNT"] * accounts.ACCOUNT_SIZE),
+        ("REPORT", sizes["REPORT_SIZE"]),
     ):  # fmt: skip
         layout.take(name, size)
     return layout
@@ -47,7 +47,7 @@ def constants(form: Form, stages: int) -> dict[str, Any]:
         "ACCOUNTS_COUNT": count,
         "ROW_OF_STATE": tuple(row_of_state[i] for i in range(n)) or (0,),
         "ROW_OF_INPUT": tuple(form.input_rows) or (0,),
-        "REPORT_SIZE": 1 + n + (w + s) + 2 * w + 6 * count,
+        "REPORT_SIZE": 1 + n + (w + s) + 2 * w + accounts.LEDGER_COLUMNS * count,
         "HAS_DOMAIN": form.domain is not None,
         "EPSILON": 2.0**-52,
     }

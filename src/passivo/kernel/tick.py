@@ -96,9 +96,9 @@ def report(m):
             m[at] = m[ENERGY + r]
         else:
             m[at] = whole
-        for column in range(5):
+        for column in range(LEDGER_COLUMNS - 1):
             m[at + 1 + column] = m[account + 2 * column] + m[account + 2 * column + 1]
-        at += 6
+        at += LEDGER_COLUMNS
 
 
 def look(m):

@@ -34,6 +34,7 @@ A_ROSE = 27  # the largest of each excess beyond the largest r of its time: late
 A_FELL = 28
 A_MISSED = 29
 ACCOUNT_SIZE = 30
+LEDGER_COLUMNS = 6  # of a report: stored, and the five sums above
 
 
 def add(m, at, value):

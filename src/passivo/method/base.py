@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Method:
+class Method(ABC):
     """Base of all methods.
 
     order      measured by `make verify`
@@ -37,15 +38,12 @@ class Method:
         return {"kind": type(self).__name__, **asdict(self)}
 
     def for_model(self, model: Model) -> Method:
-        """The method with everything filled in that it takes from the model."""
+        """The method with everything filled in that it takes from the model; raises where it does not apply."""
         return self
 
-    def check(self, model: Model, laws: Mapping[str, Any]) -> None:
-        """Raise where the method does not apply to the model."""
-
+    @abstractmethod
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
         """Write the method's leaves; return the constants its kernels need."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -62,6 +60,22 @@ class Laws:
     unknown: tuple[Any, ...]
     relations: tuple[Any, ...]
     relate: Callable[[Sequence[Any]], list[Any]]
+
+    def put(self, formula: Any, values: Mapping[Any, Any]) -> Any:
+        """A formula with the feedback and then `values` put in."""
+        return formula.xreplace(dict(self.feedback)).xreplace(dict(values))
+
+    def used(self, form: Form, layout: Layout, values: Mapping[Any, Any]) -> list[tuple[str, Any]]:
+        """Where the inputs that follow from these laws are kept for the record, and what they are."""
+        start = layout.sections["USED"]
+        ruled = {*self.feedback, *self.unknown}
+        found = [(k, self.feedback.get(u, u)) for k, u in enumerate(form.inputs) if u in ruled]
+        return [(f"m[{start + k}]", self.put(value, values)) for k, value in found]
+
+    def slots(self, layout: Layout, constants: Mapping[str, Any]) -> dict[Any, str]:
+        """Where the unknown inputs live: after the solved states."""
+        start = layout.sections["UNKNOWN"] + constants["SOLVED_COUNT"]
+        return {symbol: f"m[{start + i}]" for i, symbol in enumerate(self.unknown)}
 
 
 def laws_of(form: Form, ports: Mapping[str, tuple[int, int]], given: Mapping[str, tuple[str, tuple[str, ...]]]) -> Laws:

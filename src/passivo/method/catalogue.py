@@ -23,7 +23,10 @@ class Foreign(Method):
     def describe(self) -> dict[str, Any]:
         return {"kind": type(self).__name__}
 
-    def check(self, model: Any, laws: Any) -> None:
+    def for_model(self, model: Any) -> Any:
+        self.write()
+
+    def write(self, *_: Any) -> Any:
         name = type(self).__name__
         raise MethodError(
             f"{name} is not one of Passivo's methods and cannot be repeated here; {nearest(name, METHODS)}"

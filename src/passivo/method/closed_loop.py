@@ -48,7 +48,7 @@ class ClosedLoopAVF(Method):
 
         ends, h = Ends.of(form.states), sp.Symbol("h#", real=True)
         gradient = gradient_at(form, form.states)
-        put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(gradient)  # noqa: E731
+        put = lambda f: laws.put(f, gradient)  # noqa: E731
         means: dict[Any, Any] = {}
 
         def mean(f: Any) -> Any:
@@ -72,21 +72,18 @@ class ClosedLoopAVF(Method):
         constants = write_equation(source, layout, equation, slots)
 
         at = layout.sections
-        inputs = {u: f"m[{at['UNKNOWN'] + constants['SOLVED_COUNT'] + i}]" for i, u in enumerate(laws.unknown)}
         tau, weight = sp.Symbol("tau#", real=True), sp.Symbol("weight#", real=True)
         point = dict(zip(form.states, (a + tau * d for a, d in zip(ends.a, ends.d))))
         slots.update({h: "h", tau: "tau", weight: "weight"})
         outputs = [(f"m[{at['GRADIENT'] + i}] +=", weight * g) for i, g in enumerate(gradient.values())]
-        used = []
         for k, (y, u) in enumerate(zip(form.output, form.inputs)):
             outputs.append((f"m[{at['WORK'] + k}] +=", h * weight * put(y * u)))
             outputs.append((f"m[{at['MEAN'] + k}] +=", h * weight * put(y)))
-            if u in laws.feedback or u in laws.unknown:
-                used.append((f"m[{at['USED'] + k}]", put(laws.feedback.get(u, u))))
         for r, row in enumerate(form.rows):
             outputs += row_outputs(row, r, at, h * weight, put)
         source.leaf("weigh_node", "m, h, tau, weight", slots, outputs, point)
         middle = dict(zip(form.states, (a + d / 2 for a, d in zip(ends.a, ends.d))))
         note = "The inputs of the step; feedback at its middle, for the record."
-        source.leaf("gather", "m, h", {**slots, **inputs}, used, middle, note=note)
+        slots.update(laws.slots(layout, constants))
+        source.leaf("gather", "m, h", slots, laws.used(form, layout, gradient), middle, note=note)
         return constants

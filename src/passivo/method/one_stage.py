@@ -13,6 +13,7 @@ Whatever ḡ is, `ΔH − h ỹ'u + h ḡ'Rḡ = ΔH − ḡ·(X − x)`: the en
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -61,9 +62,9 @@ class OneStage(Method):
 
     kernels: ClassVar = (*newton.KERNELS, advance)
 
+    @abstractmethod
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         """z, one symbol per state."""
-        raise NotImplementedError
 
     def gradient(self, form: Form, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
         """ḡ, the averages in it, and how many Gauss nodes these need (None: as many as the energy gap asks for)."""
@@ -85,14 +86,13 @@ class OneStage(Method):
         ends, h = Ends.of(form.states), sp.Symbol("h#", real=True)
         mean, averages, nodes = self.gradient(form, ends)
         place = dict(zip(form.states, self.place(form, ends)))
-        put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(place)  # noqa: E731
         equation = Equation(
             ends=ends,
             h=h,
-            increments=[h * put(f) for f in self.flow(form)],
+            increments=[h * laws.put(f, place) for f in self.flow(form)],
             through=dict(zip(form.gradient, mean)),
             unknown_inputs=laws.unknown,
-            relations=[put(f) for f in laws.relations],
+            relations=[laws.put(f, place) for f in laws.relations],
             averages=averages,
             nodes=nodes,
         )
@@ -100,16 +100,10 @@ class OneStage(Method):
         slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout)}
         constants = write_equation(source, layout, equation, slots)
 
-        slots.update(layout.slots("AVERAGE", averages))
-        for i, symbol in enumerate(laws.unknown):
-            slots[symbol] = f"m[{at['UNKNOWN'] + constants['SOLVED_COUNT'] + i}]"
+        slots.update({**layout.slots("AVERAGE", averages), **laws.slots(layout, constants)})
         defined = {**ends.definitions, **equation.through}
         outputs = [(f"m[{at['GRADIENT'] + i}]", g) for i, g in enumerate(form.gradient)]
-        outputs += [
-            (f"m[{at['USED'] + k}]", put(laws.feedback.get(u, u)))
-            for k, u in enumerate(form.inputs)
-            if u in laws.feedback or u in laws.unknown
-        ]
+        outputs += laws.used(form, layout, place)
         source.leaf("gather", "m, h", slots, outputs, defined, note="Mean gradient and inputs of the step.")
         write_weigh(source, layout, form, slots, place, ends.definitions)
         return constants
@@ -193,7 +187,7 @@ class SymplecticEuler(OneStage):
     preserves: ClassVar = ("symplectic",)
     nodes: ClassVar = (0.0,)
 
-    def check(self, model: Any, laws: Any) -> None:
+    def for_model(self, model: Any) -> SymplecticEuler:
         if self.variant not in ("p", "q"):
             raise MethodError(f"SymplecticEuler's variant is 'p' or 'q', not {self.variant!r}")
         chosen = tuple(self.positions) or model.positions
@@ -205,9 +199,7 @@ class SymplecticEuler(OneStage):
         for name in chosen:
             if name not in model.states:
                 raise MethodError(f"SymplecticEuler's position {name!r} is no state; {nearest(name, model.states)}")
-
-    def for_model(self, model: Any) -> SymplecticEuler:
-        return replace(self, positions=tuple(self.positions) or model.positions)
+        return replace(self, positions=chosen)
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         fresh = self.variant == "q"

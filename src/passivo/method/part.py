@@ -332,7 +332,6 @@ def compile(
         raise MethodError(f"expected a method, got {method!r}; {hint}")
     size = float(seconds(step, "step"))
     method = method.for_model(model)
-    method.check(model, laws or {})
     values = checked_state(model, start or {})
     part = CompiledPart(model, method, size, generate(model, method, laws or {}, engine), engine, laws or {})
     for name, value in values.items():

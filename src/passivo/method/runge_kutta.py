@@ -55,13 +55,10 @@ class RungeKutta(Method):
             layout.take(name, size)
         at = layout.sections
         gradient = gradient_at(form, form.states)
-        put = lambda f: f.xreplace(dict(laws.feedback)).xreplace(gradient)  # noqa: E731
         slots = {**layout.slots("POINT", form.states), **input_slots(form, layout)}
         outputs = [(f"m[{at['GRADIENT'] + i}]", g) for i, g in enumerate(gradient.values())]
-        outputs += [(f"m[{at['SLOPE'] + i}]", put(f)) for i, f in enumerate(form.flow)]
-        outputs += [
-            (f"m[{at['USED'] + k}]", put(laws.feedback[u])) for k, u in enumerate(form.inputs) if u in laws.feedback
-        ]
+        outputs += [(f"m[{at['SLOPE'] + i}]", laws.put(f, gradient)) for i, f in enumerate(form.flow)]
+        outputs += laws.used(form, layout, gradient)
         source.leaf("stage", "m", slots, outputs, note="Gradient and slope at POINT.")
         write_weigh(source, layout, form, slots, {}, {})
         flat = tuple(row[j] if j < len(row) else 0.0 for row in self.tableau for j in range(s))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import keyword
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -21,7 +22,7 @@ Formulas = tuple[tuple[str, ...], ...]
 SAMPLES = 64
 
 
-class Model:
+class Model(ABC):
     """Base of everything that can be compiled: names, parameters, ports, and a derived `Form`.
 
     Models do not change; `with_params` gives a changed copy.
@@ -35,32 +36,34 @@ class Model:
     signals: tuple[str, ...]
 
     @property
+    @abstractmethod
     def minimum(self) -> dict[str, float] | None:
         """The state of least energy at the present parameters, where the model states one."""
-        raise NotImplementedError
 
     @property
     def width(self) -> int:
         """Number of port components."""
         return sum(port.width for port in self.ports.values())
 
+    @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Everything the model is, as plain data (parameter values included)."""
-        raise NotImplementedError
 
+    @abstractmethod
     def check(self, params: Mapping[str, float]) -> None:
         """Raise unless the model is passive with these parameter values."""
-        raise NotImplementedError
 
+    @abstractmethod
     def with_params(self, **params: float) -> Model:
-        raise NotImplementedError
+        """The same model with other parameter values, checked."""
 
     @cached_property
     def form(self) -> Form:
+        """The derived form, from which code is generated."""
         return self._derive()
 
-    def _derive(self) -> Form:
-        raise NotImplementedError
+    @abstractmethod
+    def _derive(self) -> Form: ...
 
     def changed(self, changes: Mapping[str, float]) -> dict[str, float]:
         """All parameter values after `changes`, checked."""

@@ -9,6 +9,7 @@ Held(function of (t, y))                         any Python function, sampled at
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -33,17 +34,17 @@ class Held:
         self.function = function
 
 
-class Source:
+class Source(ABC):
     """One port or signal: `values(k, count)` gives (count, stages, width), or (1, stages, width) if constant."""
 
     def __init__(self, name: str, width: int):
         self.name, self.width = name, width
 
-    def values(self, first: int, times: np.ndarray) -> np.ndarray:
-        raise NotImplementedError
+    @abstractmethod
+    def values(self, first: int, times: np.ndarray) -> np.ndarray: ...
 
-    def describe(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def describe(self) -> dict[str, Any]: ...
 
     def table(self) -> np.ndarray | None:
         """The array that belongs into a saved run beside the description."""

@@ -45,7 +45,7 @@ class Run:
     ):
         module = part.module
         n, w, s, count = module.STATES, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT
-        edges = np.cumsum([0, 1, n, w + s, w, w, 6 * count])
+        edges = np.cumsum([0, 1, n, w + s, w, w, len(COLUMNS) * count])
         _, states, given, outputs, work, ledger = (rows[:, a:b] for a, b in pairwise(edges))
         ticks = np.minimum(np.arange(len(rows)) * every, steps)
         self._fill(
@@ -69,7 +69,7 @@ class Run:
             inputs=np.vstack([np.full((1, w + s), np.nan), given[1:]]),
             outputs=outputs,
             work=work,
-            ledger=ledger.reshape(len(rows), count, 6),
+            ledger=ledger.reshape(len(rows), count, len(COLUMNS)),
             accounts=part.memory[module.ACCOUNTS : module.ACCOUNTS + count * A.ACCOUNT_SIZE].copy(),
         )
 
