@@ -1,5 +1,5 @@
 """`python -m passivo` is the command line."""
 
-from passivo.cli import main
+from passivo.cli.app import main
 
 main()

@@ -8,6 +8,8 @@ from __future__ import annotations
 from difflib import get_close_matches
 from typing import Any
 
+LONGEST = 100  # characters of a name that are compared; names out of a file may be of any length
+
 
 class PassivoError(Exception):
     """Base of all errors that Passivo raises on purpose."""
@@ -31,6 +33,10 @@ class InputError(PassivoError, ValueError):
 
 class FileError(PassivoError, ValueError):
     """A saved run that cannot be read."""
+
+
+class ScenarioError(PassivoError, ValueError):
+    """A scenario file that cannot be used; the message names file and line (or the option) of each mistake."""
 
 
 class StepError(PassivoError, RuntimeError):
@@ -75,5 +81,6 @@ def nearest(name: str, choices) -> str:
     choices = [str(choice) for choice in choices]
     if not choices:
         return "there are none"
-    close = get_close_matches(name, choices, n=1, cutoff=0.6)
-    return f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(choices)}"
+    folded = {choice.lower(): choice for choice in reversed(choices)}
+    close = get_close_matches(name.lower()[:LONGEST], folded, n=1, cutoff=0.6)
+    return f"did you mean {folded[close[0]]!r}?" if close else f"choose from {', '.join(choices)}"

@@ -25,7 +25,7 @@ from typing import Any
 
 from passivo.errors import FileError
 
-LOOKERS = ("run", "sweep", "device", "loop", "studio", "reproduce", "cli.py")  # rooms that shape no generated code
+LOOKERS = ("run", "scenario", "sweep", "device", "loop", "studio", "reproduce", "cli")  # rooms that shape no generated code
 _LOCK = threading.RLock()
 
 

@@ -105,12 +105,12 @@ def heaviside(x):
 
 
 def sign(x):
-    return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
+    return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else x)  # x itself: plain Python raises on 1/0.0, NumPy does not
 
 
 def cbrt(x):
     if x == 0.0:
-        return 0.0
+        return x
     y = sign(x) * abs(x) ** (1.0 / 3.0)
     return y - (y - x / (y * y)) / 3.0  # 1/3 is rounded: one Newton step to full accuracy, in any precision
 

@@ -25,11 +25,13 @@ class Method(ABC):
                "quadratic energy"  the same where the energy is quadratic
                "convex passivity"  created <= 0 where the energy is convex
                "symplectic"        the flow of a closed lossless canonical system is symplectic
+    applies    the systems it takes, in a few words; `for_model` and `write` refuse the others
     nodes      where in the step the inputs are read, as shares of it
     """
 
     order: ClassVar[int]
     preserves: ClassVar[tuple[str, ...]] = ()
+    applies: ClassVar[str] = "every system"
     nodes: ClassVar[tuple[float, ...]] = (0.5,)
     kernels: ClassVar[tuple[Callable, ...]] = ()
     keeps_book: ClassVar[bool] = False

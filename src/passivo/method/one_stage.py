@@ -185,6 +185,7 @@ class SymplecticEuler(OneStage):
 
     order: ClassVar = 1
     preserves: ClassVar = ("symplectic",)
+    applies: ClassVar = "positions and momenta"
     nodes: ClassVar = (0.0,)
 
     def for_model(self, model: Any) -> SymplecticEuler:

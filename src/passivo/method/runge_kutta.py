@@ -44,6 +44,7 @@ class RungeKutta(Method):
 
     tableau: ClassVar[tuple[tuple[float, ...], ...]]
     weights: ClassVar[tuple[float, ...]]
+    applies: ClassVar = "all but a Relation"
     kernels: ClassVar = (advance,)
 
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:

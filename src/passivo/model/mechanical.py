@@ -82,7 +82,7 @@ class Mechanical(System):
         for i, row in enumerate(self.mass):
             for j, text in enumerate(row):
                 dense[:, i, j] = evaluate(text, samples)
-        if not np.isfinite(dense).all() or np.linalg.eigvalsh((dense + dense.transpose(0, 2, 1)) / 2).min() <= 0:
+        if not np.isfinite(dense).all() or np.linalg.eigvalsh(dense / 2 + dense.transpose(0, 2, 1) / 2).min() <= 0:
             raise ModelError(NO_INERTIA)
         super().check(params)
 

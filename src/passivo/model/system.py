@@ -425,7 +425,7 @@ def check_nonnegative(matrix: Formulas, what: str, samples: Mapping[str, Any], p
         dense[:, i, j] = evaluate(text, values)
     if not np.isfinite(dense).all():
         raise ModelError(f"the {what} is not finite at some states; state a domain=")
-    least = np.linalg.eigvalsh((dense + dense.transpose(0, 2, 1)) / 2)[:, 0]
+    least = np.linalg.eigvalsh(dense / 2 + dense.transpose(0, 2, 1) / 2)[:, 0]
     size = np.abs(dense).max(axis=(1, 2))
     worst = int(np.argmin(least / np.where(size > 0, size, 1)))
     if least[worst] < -1e-12 * size[worst]:

@@ -275,3 +275,5 @@ def _row(value: Any, width: int, name: str, what: str) -> np.ndarray:
     if row.size != width:
         raise InputError(f"input {name!r}: {what} {row.size} values for a width of {width}")
     return row
+
+

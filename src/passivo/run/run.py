@@ -118,18 +118,18 @@ class Run:
         return xr.DataArray(values, dims=dims, coords={"time": self.time}, name=name)
 
     @property
-    def inputs(self) -> Mapping[str, xr.DataArray]:
+    def inputs(self) -> _Components:
         """What drove each port and signal, at the end of its step."""
         widths = {name: port.width for name, port in self.model.ports.items()} | dict.fromkeys(self.model.signals, 1)
         return _Components(self, "inputs", widths)
 
     @property
-    def outputs(self) -> Mapping[str, xr.DataArray]:
+    def outputs(self) -> _Components:
         """The output of each port at the recorded states."""
         return _Components(self, "outputs", {name: port.width for name, port in self.model.ports.items()})
 
     @property
-    def work(self) -> Mapping[str, xr.DataArray]:
+    def work(self) -> _Components:
         """Joules received through each port so far."""
         return _Components(self, "work", {name: port.width for name, port in self.model.ports.items()})
 
@@ -175,6 +175,20 @@ class Run:
 
         save(self, path)
 
+    def write_csv(self, path: str | PathLike) -> None:
+        """States, inputs, outputs, work and the total's ledger as a table of text; to be read, not loaded back."""
+        from passivo.run.save import write_columns
+
+        write_columns(path, self.columns())
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """All recorded series by name: time, states, inputs, outputs, work, and the total's ledger."""
+        columns = {"t": self.time} | dict(zip(self.model.states, self.arrays["states"].T))
+        for field, group in (("inputs", self.inputs), ("outputs", self.outputs), ("work", self.work)):
+            labels = (f"{field} {label}" for label in _labels(group))
+            columns.update(zip(labels, self.arrays[field].T))
+        return columns | {f"ledger {name}": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
+
     def audit(self) -> Any:
         """Recompute the run without the compiled kernels; see `passivo.audit`."""
         from passivo.run.audit import audit
@@ -190,21 +204,27 @@ class _Components(Mapping):
     """Columns of one recorded array by port name."""
 
     def __init__(self, run: Run, field: str, widths: Mapping[str, int]):
-        self._run, self._field, self._widths = run, field, widths
+        self._run, self._field, self.widths = run, field, widths
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        if name not in self._widths:
-            raise KeyError(f"{name!r}; {nearest(name, self._widths)}")
-        names = list(self._widths)
-        at = sum(self._widths[other] for other in names[: names.index(name)])
-        values = self._run.arrays[self._field][:, at : at + self._widths[name]]
-        return self._run._series(name, values[:, 0] if self._widths[name] == 1 else values)
+        if name not in self.widths:
+            raise KeyError(f"{name!r}; {nearest(name, self.widths)}")
+        names = list(self.widths)
+        at = sum(self.widths[other] for other in names[: names.index(name)])
+        values = self._run.arrays[self._field][:, at : at + self.widths[name]]
+        return self._run._series(name, values[:, 0] if self.widths[name] == 1 else values)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._widths)
+        return iter(self.widths)
 
     def __len__(self) -> int:
-        return len(self._widths)
+        return len(self.widths)
+
+
+def _labels(group: _Components) -> list[str]:
+    """One label for each component: its port's name, numbered where the port is wide."""
+    widths = group.widths.items()
+    return [name if width == 1 else f"{name}[{i}]" for name, width in widths for i in range(width)]
 
 
 class PartView:

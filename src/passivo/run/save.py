@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from importlib.metadata import version
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +49,16 @@ def save(run: Run, path: str | os.PathLike) -> None:
         os.replace(scratch / "run", target)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def write_columns(path: str | os.PathLike, columns: Mapping[str, np.ndarray]) -> None:
+    """A table as comma-separated text, every number to the last digit; shorter columns end in empty cells."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(columns)
+        table.writerows(zip_longest(*(values.tolist() for values in columns.values()), fillvalue=""))
 
 
 def load(path: str | os.PathLike) -> Run:

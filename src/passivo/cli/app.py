@@ -1,0 +1,102 @@
+"""`passivo`: the commands, their exit codes, and what happens to mistakes and to Ctrl-C.
+
+A command is a function that returns its exit code: 0 passive, 1 active, 2 a mistake, 130 stopped by Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
+
+import typer
+
+from passivo import __version__
+from passivo.errors import PassivoError
+
+PASSIVE, ACTIVE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+ABOUT = "Simulate physical systems so that no energy is ever created unnoticed."
+
+app = typer.Typer(
+    help=ABOUT,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="\b\nExit codes: 0 passive, 1 active, 2 a mistake, 130 stopped by Ctrl-C.\nStart with: passivo run oscillator",
+)
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables, for scripts.")]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"passivo {__version__}")
+        raise typer.Exit()
+
+
+@app.callback(help=ABOUT)
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def command(examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Register a function as a command; its help ends with `examples`, one command a line, which the tests run."""
+
+    def register(function: Callable[..., int]) -> Callable[..., int]:
+        @wraps(function)
+        def guarded(*args: Any, **options: Any) -> int:
+            try:
+                return function(*args, **options)
+            except (PassivoError, OSError) as error:
+                return mistake(str(error), bool(options.get("json")))
+            except KeyboardInterrupt:
+                return mistake("stopped by Ctrl-C", bool(options.get("json")), INTERRUPTED)
+
+        lines = [line.strip() for line in examples.strip().splitlines()]
+        EXAMPLES[function.__name__] = lines
+        app.command(epilog="\n".join(["\b", "Examples:", *(f"  {line}" for line in lines)]))(guarded)
+        return guarded
+
+    return register
+
+
+EXAMPLES: dict[str, list[str]] = {}
+
+
+def mistake(what: str, json: bool, code: int = MISTAKE) -> int:
+    """Tell what went wrong, and give the exit code."""
+    if json:
+        from passivo.cli.show import print_json
+
+        print_json({"error": what})
+    else:
+        sys.stdout.flush()
+        label = "mistake" if code == MISTAKE else "stopped"
+        colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+        sys.stderr.write(f"\x1b[1;31m{label}:\x1b[0m {what}\n" if colour else f"{label}: {what}\n")
+    return code
+
+
+def execute(arguments: list[str] | None = None) -> int:
+    """Run a command line; gives its exit code."""
+    from passivo.cli import commands  # noqa: F401 - registers all commands
+
+    try:
+        code = typer.main.get_command(app)(args=arguments, prog_name="passivo", standalone_mode=False)
+    except Exception as error:
+        show = getattr(error, "show", None)  # a command line that cannot be read; anything else is a fault of ours
+        if show is None:
+            raise
+        show()
+        return MISTAKE
+    return code if isinstance(code, int) else PASSIVE
+
+
+def main() -> None:
+    sys.exit(execute())

@@ -1,0 +1,39 @@
+"""`passivo audit`: recompute a saved run without the compiled kernels."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from passivo.cli.app import ACTIVE, MISTAKE, PASSIVE, Json, command
+
+
+@command("""
+    passivo run pendulum
+    passivo audit out/pendulum.zarr
+    passivo audit out/pendulum.zarr --json
+""")
+def audit(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run saved by `passivo run` or run.save(...).")],
+    json: Json = False,
+) -> int:
+    """Recompute a saved run and say whether its ledger is true.
+
+    Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit.
+    The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree.
+    """
+    from passivo.cli.show import coloured, console, preparing, print_json, verdict_data
+    from passivo.run.audit import audit as check
+
+    with preparing("reading and deriving") as progress:
+        found = check(file, progress.steps)
+    if json:
+        facts = {"ok": found.ok, "how": found.how, "checked": found.checked, "findings": found.findings}
+        print_json({**facts, "verdict": verdict_data(found.verdict)})
+    else:
+        console().print(coloured(str(found), found.verdict.kind if found.ok else "active"), soft_wrap=True)
+    if not found.ok:
+        return MISTAKE
+    return PASSIVE if found.verdict.passive else ACTIVE

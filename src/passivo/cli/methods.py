@@ -1,0 +1,67 @@
+"""`passivo methods`: what there is to step with, what each keeps, and where it applies."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+from typing import Annotated, Any
+
+import typer
+
+from passivo.cli.app import PASSIVE, Json, command
+from passivo.cli.run import complete_method
+from passivo.errors import MethodError, nearest
+
+
+@command("""
+    passivo methods
+    passivo methods AVF
+    passivo methods --json
+""")
+def methods(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="One method in full.", autocompletion=complete_method)
+    ] = None,
+    json: Json = False,
+) -> int:
+    """List the methods: order, what they keep, where they apply."""
+    from passivo.cli.show import console, print_json, table
+    from passivo.method.catalogue import METHODS
+
+    if name is not None and name not in METHODS:
+        raise MethodError(f"there is no method {name!r}; {nearest(name, METHODS)}")
+    chosen = {key: kind for key, kind in METHODS.items() if name in (None, key)}
+    if json:
+        print_json({key: facts(kind) for key, kind in chosen.items()})
+        return PASSIVE
+    out = console()
+    if name is None:
+        grid = table("method", "order", "keeps", "applies to", left=("method", "keeps", "applies to"))
+        for key, kind in METHODS.items():
+            grid.add_row(key, str(kind.order), keeps(kind), kind.applies)
+        out.print(grid)
+        out.print("\nTry next: passivo methods AVF\n          passivo compare oscillator --methods all")
+        return PASSIVE
+    for key, kind in chosen.items():
+        out.print(key, style="bold")
+        out.print(f"order {kind.order}; keeps {keeps(kind)}; applies to {kind.applies}\n", soft_wrap=True)
+        out.print(inspect.getdoc(kind))
+        for option, default in facts(kind)["options"].items():
+            out.print(f"\noption {option}, default {default!r}")
+    return PASSIVE
+
+
+def keeps(kind: Any) -> str:
+    """What a method preserves, without what follows from the rest."""
+    implied = ("quadratic energy", "convex passivity") if "energy" in kind.preserves else ()
+    return ", ".join(what for what in kind.preserves if what not in implied) or "nothing"
+
+
+def facts(kind: Any) -> dict[str, Any]:
+    return {
+        "order": kind.order,
+        "preserves": list(kind.preserves),
+        "applies": kind.applies,
+        "about": inspect.getdoc(kind),
+        "options": {option.name: option.default for option in fields(kind)},
+    }

@@ -1,0 +1,129 @@
+"""`passivo reproduce`: figures of the papers, with numbers that say which statements hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from passivo.cli.app import ACTIVE, PASSIVE, Json, command
+from passivo.cli.run import Out, writable
+from passivo.errors import InputError
+
+if TYPE_CHECKING:
+    from passivo.reproduce.figure import Figure, Outcome
+
+FORMATS = ("png", "svg", "csv", "txt")
+
+
+def complete_figure(incomplete: str) -> list[str]:
+    from passivo.reproduce.figure import figures
+
+    return [name for name in (*figures(), "all") if name.startswith(incomplete)]
+
+
+@command("""
+    passivo reproduce --list
+    passivo reproduce borghesan-fig3
+    passivo reproduce borghesan-fig3 --set step=2e-3 --out figures
+    passivo reproduce all --json
+""")
+def reproduce(
+    name: Annotated[str | None, typer.Argument(metavar="NAME|all", autocompletion=complete_figure)] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List the figures and what can be set.")] = False,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the figure; see --list.")
+    ] = None,
+    out: Out = None,
+    json: Json = False,
+) -> int:
+    """Make figures of the papers anew.
+
+    Each gives a picture, its data, and a text that says which statements of the paper hold, with numbers. The exit code is 0 if every statement holds, 1 if one does not.
+    """
+    from passivo.cli.show import preparing, print_json
+    from passivo.reproduce.figure import figure, figures
+
+    if list_ or name is None:
+        return list_figures(json)
+    chosen = list(figures().values()) if name == "all" else [figure(name)]
+    changes = settings(set_)
+    folder = writable(out if out is not None else Path("out"))
+    answers = []
+    for item in chosen:
+        with preparing(item.name) as progress:
+            outcome = item.reproduce(changes, progress.update)
+        answers.append((item, outcome, write_files(item, outcome, folder)))
+        if not json:
+            show(*answers[-1])
+    if json:
+        print_json([facts(*answer) for answer in answers])
+    return PASSIVE if all(outcome.holds for _, outcome, _ in answers) else ACTIVE
+
+
+def settings(given: list[str] | None) -> dict[str, float]:
+    from passivo.scenario.reader import value
+
+    found = {}
+    for text in given or ():
+        name, _, right = text.partition("=")
+        number: Any = value(right, "--set") if right else None
+        if isinstance(number, bool) or not isinstance(number, int | float):
+            raise InputError(f"--set takes NAME=NUMBER, as in --set step=2e-3, not {text!r}")
+        found[name.strip()] = float(number)
+    return found
+
+
+def write_files(item: Figure, outcome: Outcome, folder: Path) -> list[str]:
+    from passivo.run.plot import save_figure
+    from passivo.run.save import write_columns
+
+    files = [folder / f"{item.name}.{kind}" for kind in FORMATS]
+    for target in files[:2]:
+        save_figure(outcome.picture, target)
+    write_columns(files[2], outcome.data)
+    files[3].write_text("\n".join([f"{item.title} ({item.source})", "", *report(outcome)]) + "\n", encoding="utf-8")
+    return [str(target) for target in files]
+
+
+def report(outcome: Outcome) -> list[str]:
+    lines = []
+    for statement in outcome.statements:
+        mark = {True: "holds", False: "DOES NOT HOLD", None: "found"}[statement.holds]
+        expected = f" (expected {statement.expected})" if statement.expected else ""
+        lines.append(f"{mark}: {statement.text} = {statement.found:.8g}{expected}")
+    return [*lines, *([outcome.note] if outcome.note else [])]
+
+
+def show(item: Figure, outcome: Outcome, files: list[str]) -> None:
+    from passivo.cli.show import coloured, console
+
+    out = console()
+    out.print(f"{item.name}: {item.title}", style="bold", soft_wrap=True)
+    out.print(item.source, soft_wrap=True)
+    for line in report(outcome):
+        out.print(coloured(line, "active") if line.startswith("DOES NOT") else line, soft_wrap=True)
+    for file in files:
+        out.print(f"written  {file}", soft_wrap=True)
+    out.print()
+
+
+def facts(item: Figure, outcome: Outcome, files: list[str]) -> dict[str, Any]:
+    statements = [vars(statement) for statement in outcome.statements]
+    return {"name": item.name, "holds": outcome.holds, "statements": statements, "note": outcome.note, "files": files}
+
+
+def list_figures(json: bool) -> int:
+    from passivo.cli.show import console, print_json, table
+    from passivo.reproduce.figure import figures
+
+    if json:
+        found = figures().items()
+        print_json({k: {"title": f.title, "source": f.source, "params": dict(f.params)} for k, f in found})
+        return PASSIVE
+    grid = table("figure", "shows", "--set", left=("figure", "shows", "--set"))
+    for name, item in figures().items():
+        grid.add_row(name, item.title, ", ".join(f"{key}={value:g}" for key, value in item.params.items()))
+    console().print(grid)
+    return PASSIVE

@@ -1,0 +1,228 @@
+"""YAML to plain data with line numbers. No tags, no merge keys, one document; bounded in size, depth and count.
+
+YAML is read event by event, so that a limit is met before anything is built. Numbers are read as in YAML 1.2: `1e4` is a
+number, `on` and `12:30` are text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from passivo.errors import ScenarioError
+
+MAX_BYTES = 2**20
+MAX_DEPTH = 24
+MAX_VALUES = 50_000  # aliases count as often as they are used
+
+_WORDS = {"": None, "~": None, "null": None, "true": True, "false": False}
+_WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
+_PLAIN = re.compile(r"[\w.-]{1,40}", re.ASCII)
+_REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+
+
+@dataclass
+class Document:
+    """Plain data, and where each value of it stands.
+
+    `marks` gives for each mapping and list (by identity) the lines of its entries; `given` names values that came from
+    elsewhere, such as the command line, by their path.
+    """
+
+    source: str
+    data: Any
+    marks: dict[int, dict[Any, int]] = field(default_factory=dict)
+    given: dict[tuple, str] = field(default_factory=dict)
+
+    def where(self, path: Sequence[Any]) -> str:
+        """The file and line, or the option, from which the value at `path` (or the nearest above it) came."""
+        for end in range(len(path), 0, -1):
+            if tuple(path[:end]) in self.given:
+                return self.given[tuple(path[:end])]
+        value, line = self.data, 1
+        for key in path:
+            line = self.marks.get(id(value), {}).get(key, line)
+            if not isinstance(value, dict | list) or key not in (value if isinstance(value, dict) else range(len(value))):
+                break
+            value = value[key]
+        return f"{self.source}:{line}" if self.marks else self.source
+
+    def put(self, path: Sequence[str], value: Any, origin: str) -> None:
+        """Set the value at `path`, which `origin` asked for."""
+        self.data = place = self._copy(self.data)  # copies: an alias may stand for the same mapping elsewhere
+        for key in path[:-1]:
+            place[key] = self._copy(place.get(key))
+            place = place[key]
+        place[path[-1]] = value
+        self.given[tuple(path)] = origin
+
+    def _copy(self, mapping: Any) -> dict[str, Any]:
+        twin = dict(mapping) if isinstance(mapping, dict) else {}
+        self.marks[id(twin)] = self.marks.get(id(mapping), {})
+        return twin
+
+
+def read_file(path: Path) -> Document:
+    """The document in a file."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(MAX_BYTES + 1)
+    except OSError as error:
+        raise ScenarioError(f"{path}: cannot be read: {error.strerror or error}") from None
+    if len(raw) > MAX_BYTES:
+        raise ScenarioError(f"{path}: longer than {MAX_BYTES // 2**20} MiB; a scenario is a page or two of YAML")
+    try:
+        return read(raw.decode("utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise ScenarioError(f"{path}:{line}: not UTF-8 text; is this a YAML file?") from None
+
+
+def read(text: str, source: str) -> Document:
+    """The document in a text; `source` is what errors call it."""
+    builder = _Builder(source)
+    try:
+        for event in _events(text):
+            builder.take(event)
+    except _yaml_error() as error:
+        raise ScenarioError(_trouble(error, source)) from None
+    return Document(source, builder.result, builder.marks)
+
+
+def value(text: str, source: str) -> Any:
+    """A single value such as an option gives: `1e4`, `0.5*sin(41*t)`, `{feedback: -0.05*atan(y)}`."""
+    return read(text, source).data
+
+
+def _events(text: str) -> Iterator[Any]:
+    import yaml
+
+    # libyaml where it is built in: ten times as fast, and the same events
+    return yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+def _yaml_error() -> type[Exception]:
+    import yaml
+
+    return yaml.YAMLError
+
+
+def _trouble(error: Any, source: str) -> str:
+    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
+    where = f"{source}:{mark.line + 1}" if mark is not None else source
+    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
+    hint = "; indent with spaces" if "\\t" in str(what) else ""
+    return f"{where}: not YAML: {what}{hint}"
+
+
+class _Builder:
+    """Plain data from YAML events, without recursion."""
+
+    def __init__(self, source: str):
+        self.source = source
+        self.result: Any = None
+        self.marks: dict[int, dict[Any, int]] = {}
+        self.count = 0
+        self.documents = 0
+        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.open: list[_Open] = []
+
+    def take(self, event: Any) -> None:
+        kind = type(event).__name__
+        line = event.start_mark.line + 1
+        if getattr(event, "tag", None) not in (None, "!"):
+            self.fail(line, f"the tag {event.tag} is not allowed; write plain values")
+        match kind:
+            case "DocumentStartEvent":
+                self.documents += 1
+                if self.documents > 1:
+                    self.fail(line, "a second document begins; one file holds one scenario")
+            case "ScalarEvent":
+                self.add(event.value if event.style else _scalar(event.value), line, event.anchor)
+            case "AliasEvent":
+                self.alias(event.anchor, line)
+            case "MappingStartEvent" | "SequenceStartEvent":
+                if len(self.open) >= MAX_DEPTH:
+                    self.fail(line, f"nested more than {MAX_DEPTH} deep")
+                self.open.append(_Open({} if kind[0] == "M" else [], line, event.anchor, self.count))
+            case "MappingEndEvent" | "SequenceEndEvent":
+                done = self.open.pop()
+                self.marks[id(done.value)] = done.lines
+                self.add(done.value, done.line, done.anchor, self.count - done.before)
+
+    def alias(self, name: str, line: int) -> None:
+        if name not in self.anchors:
+            self.fail(line, f"the alias *{name} has no anchor &{name} before it (or stands inside its own anchor)")
+        found, size = self.anchors[name]
+        self.count += size
+        self.add(found, line, None)
+
+    def add(self, item: Any, line: int, anchor: str | None, size: int = 0) -> None:
+        self.count += 1
+        if self.count > MAX_VALUES:
+            self.fail(line, f"more than {MAX_VALUES} values; a scenario is a page or two of YAML")
+        if anchor:
+            self.anchors[anchor] = (item, size)
+        if not self.open:
+            self.result = item
+            return
+        place = self.open[-1]
+        if isinstance(place.value, list):
+            place.lines[len(place.value)] = line
+            place.value.append(item)
+        elif place.key is None:
+            place.key = (self.key(item, line),)
+            if place.key[0] in place.value:
+                self.fail(line, f"the key {place.key[0]!r} stands here twice")
+            place.lines[place.key[0]] = line
+        else:
+            place.value[place.key[0]] = item
+            place.key = None
+
+    def key(self, item: Any, line: int) -> str:
+        if isinstance(item, dict | list):
+            self.fail(line, "a key must be a name, not a list or a mapping")
+        return "null" if item is None else str(item).lower() if isinstance(item, bool) else str(item)
+
+    def fail(self, line: int, what: str) -> None:
+        raise ScenarioError(f"{self.source}:{line}: {what}")
+
+
+@dataclass
+class _Open:
+    """A mapping or list that is being read; `key` holds a key that waits for its value."""
+
+    value: Any
+    line: int
+    anchor: str | None
+    before: int
+    lines: dict[Any, int] = field(default_factory=dict)
+    key: tuple[str] | None = None
+
+
+def _scalar(text: str) -> Any:
+    if text in _WORDS:
+        return _WORDS[text]
+    if _WHOLE.fullmatch(text):
+        return int(text)
+    return float(text) if _REAL.fullmatch(text) else text
+
+
+def word(key: Any) -> str:
+    """A key as an error names it; one that might steer a terminal is quoted."""
+    return str(key) if _PLAIN.fullmatch(str(key)) else shortened(key)
+
+
+def shortened(item: Any, most: int = 60) -> str:
+    """A value as an error quotes it."""
+    match item:
+        case dict():
+            text = "{" + ", ".join(f"{word(key)}: ..." for key in list(item)[:9]) + "}"
+        case list():
+            text = "[" + ", ".join(["..."] * min(len(item), 3)) + "]"
+        case _:
+            text = repr(item)
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,0 +1,294 @@
+"""A scenario: everything one run needs, from a file or by the name of a built-in one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from passivo.errors import ModelError, PassivoError, ScenarioError, nearest
+from passivo.scenario import reader
+from passivo.scenario.reader import Document
+
+if TYPE_CHECKING:
+    from passivo.method.base import Method
+    from passivo.method.generate import Engine
+    from passivo.model.system import Model
+    from passivo.run.compare import Comparison
+    from passivo.run.run import Run
+
+LIBRARY = Path(__file__).parent / "library"
+DEFAULT = "mass_on_spring"
+MOST_STEPS = 10**11  # two hours of the fastest step
+MOST_SHOWN = 8
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A system with a method, a start, inputs and a duration.
+
+    `Scenario.load("oscillator")` is a built-in one, `Scenario.load("mine.yaml")` one from a file. `random` says whether
+    the seed changes anything.
+    """
+
+    name: str
+    about: str
+    model: Model
+    method: Method
+    start: Mapping[str, float]
+    inputs: Mapping[str, Any]
+    step: float
+    until: float
+    record_every: int
+    random: bool
+    folder: str
+    formats: tuple[str, ...]
+
+    @classmethod
+    def load(cls, source: str, changes: Sequence[tuple[Sequence[str], Any, str]] = ()) -> Scenario:
+        """Read, change and check a scenario.
+
+        source   the name of a built-in scenario, or a YAML file
+        changes  (path, value, origin): values that replace those of the file; an error at one names its origin
+        """
+        path = find(source)
+        document = reader.read_file(path)
+        if path.parent == LIBRARY:
+            document.source = path.name
+        if not isinstance(document.data, dict):
+            given = "nothing" if document.data is None else reader.shortened(document.data)
+            raise ScenarioError(f"{document.source}: must hold keys such as system and run, not {given}")
+        for keys, value, origin in changes:
+            document.put(keys, value, origin)
+        return _Build(document).scenario(path.stem)
+
+    def simulate(self, progress: Callable[[int, int], None] | None = None, engine: Engine = "numba") -> Run:
+        from passivo.run.simulate import simulate
+
+        return simulate(
+            self.model,
+            self.method,
+            self.step,
+            self.until,
+            start=self.start,
+            inputs=self.inputs,
+            record_every=self.record_every,
+            engine=engine,
+            progress=progress,
+        )
+
+    def compare(
+        self,
+        methods: Sequence[Method] | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
+        engine: Engine = "numba",
+    ) -> Comparison:
+        from passivo.run.compare import compare
+
+        return compare(
+            self.model,
+            methods,
+            self.step,
+            self.until,
+            start=self.start,
+            inputs=self.inputs,
+            engine=engine,
+            progress=progress,
+        )
+
+
+@lru_cache(maxsize=1)
+def built_in() -> tuple[str, ...]:
+    """Names of the scenarios that come with Passivo."""
+    return tuple(sorted(path.stem for path in LIBRARY.glob("*.yaml")))
+
+
+def find(source: str) -> Path:
+    """The file of a scenario: a built-in one by its name, else a file."""
+    if source in built_in():
+        return LIBRARY / f"{source}.yaml"
+    path = Path(source)
+    if path.is_file():
+        return path
+    if path.is_dir():
+        raise ScenarioError(f"{source} is a folder; name a scenario file in it")
+    what = "file" if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 else "scenario or file"
+    raise ScenarioError(f"there is no {what} {reader.shortened(source)}; {nearest(path.stem, built_in())}")
+
+
+def template(name: str) -> str:
+    """The text of a built-in scenario, to be changed at will."""
+    return find_built_in(name).read_text(encoding="utf-8")
+
+
+def find_built_in(name: str) -> Path:
+    if name not in built_in():
+        raise ScenarioError(f"there is no scenario {name!r}; {nearest(name, built_in())}")
+    return LIBRARY / f"{name}.yaml"
+
+
+def _plain(name: str) -> str:
+    """A name a system may have: the scenario's where it is one."""
+    from passivo.model.system import checked_name
+
+    try:
+        return checked_name(name.replace("-", "_"), "")
+    except ModelError:
+        return "system"
+
+
+class _Build:
+    """From a document to a scenario; whatever is wrong is told with its place."""
+
+    def __init__(self, document: Document):
+        self.document = document
+
+    def scenario(self, stem: str) -> Scenario:
+        given = self.checked()
+        name = given.name or re.sub(r"[^A-Za-z0-9_-]", "_", stem)[:64]
+        model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
+        self.count_steps(given.run)
+        with self.at("method"):
+            method = given.method.for_model(model) if model.states else given.method
+        self.check_start(model, given.start)
+        inputs = {name: self.input(spec, model, name, given.run.seed) for name, spec in given.inputs.items()}
+        return Scenario(
+            name=name,
+            about=given.about,
+            model=model,
+            method=method,
+            start=given.start,
+            inputs=inputs,
+            step=given.run.step,
+            until=given.run.until,
+            record_every=given.run.record_every,
+            random=any(hasattr(spec, "noise") for spec in given.inputs.values()),
+            folder=given.outputs.folder,
+            formats=tuple(dict.fromkeys(given.outputs.formats)),
+        )
+
+    def checked(self) -> Any:
+        """The document, if pydantic finds nothing wrong with it."""
+        from pydantic import ValidationError
+
+        from passivo.scenario.schema import ScenarioFile, explain
+
+        try:
+            return ScenarioFile.model_validate(self.document.data)
+        except ValidationError as error:
+            found = error.errors()
+        lines = []
+        for problem in found[:MOST_SHOWN]:
+            key = problem.get("ctx", {}).get("key")
+            if problem["type"] == "missing":
+                key = problem["loc"][-1]
+            path = [*self.path(problem["loc"]), *([key] if key is not None else [])]
+            lines.append(self.place(path, explain(problem)))
+        if len(found) > MOST_SHOWN:
+            lines.append(f"... and {len(found) - MOST_SHOWN} more")
+        raise ScenarioError("\n".join(lines))
+
+    def path(self, location: Sequence[Any]) -> list[Any]:
+        """Pydantic's location without the names it gives to choices: only what stands in the document."""
+        path, value = [], self.document.data
+        for key in location:
+            if key in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
+                path.append(key)
+                value = value[key]
+        return path
+
+    def place(self, path: Sequence[Any], what: str) -> str:
+        name = ".".join(map(reader.word, path))
+        return f"{self.document.where(path)}: {name + ': ' if name else ''}{what}"
+
+    @contextmanager
+    def at(self, *path: Any) -> Iterator[None]:
+        """Errors raised inside belong to this place of the document."""
+        try:
+            yield
+        except ScenarioError:
+            raise
+        except PassivoError as error:
+            raise ScenarioError(self.place([*path, *self.culprit(path, str(error))], str(error))) from None
+
+    def culprit(self, path: Sequence[Any], message: str) -> list[str]:
+        """The key below `path` that a sentence about a model speaks of, for the line number."""
+        value = self.document.data
+        for key in path:
+            value = value[key] if isinstance(value, dict | list) else None
+        if not isinstance(value, dict):
+            return []
+        words = {key: re.search(rf"\b{re.escape(key.rstrip('s'))}s?\b", message) for key in value}
+        found = {key: match.start() for key, match in words.items() if match}
+        if not found:
+            return []
+        first = min(found, key=lambda key: found[key])
+        inner = value[first] if isinstance(value[first], dict) else ()
+        return [first, *[name for name in inner if repr(name) in message][:1]]
+
+    def model(self, spec: Any, path: tuple[Any, ...], name: str) -> Model:
+        """The model at `path`; one of formulas or parts takes the given name."""
+        from passivo.model.mechanical import Mechanical
+        from passivo.model.monolithic import Monolithic
+        from passivo.model.system import System
+        from passivo.scenario import schema
+
+        if isinstance(spec, schema.Composition):
+            parts = {key: self.model(part, (*path, "parts", key), key) for key, part in spec.parts.items()}
+            with self.at(*path):
+                return Monolithic(parts, spec.connections, name=name)
+        fields = {key: getattr(spec, key) for key in type(spec).model_fields}
+        with self.at(*path):
+            match spec:
+                case schema.LibrarySystem():
+                    return schema.LIBRARY[fields.pop("library")](**fields)
+                case schema.MechanicalSystem():
+                    return Mechanical(fields.pop("coordinates"), **fields, name=name)
+                case _:
+                    return System(**fields, name=name)
+
+    def changed(self, model: Model, params: Mapping[str, float]) -> Model:
+        for name in params:
+            if name not in model.params:
+                what = f"there is no such parameter; {nearest(name, model.params)}"
+                raise ScenarioError(self.place(("params", name), what))
+        with self.at("params", *(params if len(params) == 1 else ())):
+            return model.with_params(**params) if params else model
+
+    def count_steps(self, run: Any) -> None:
+        steps = Fraction(run.until) / Fraction(run.step)
+        if steps > MOST_STEPS:
+            what = f"{float(min(steps, 10**300)):.3g} steps of {run.step:g} s are more than {MOST_STEPS:.0e} and would take hours"
+            raise ScenarioError(self.place(("run", "step"), f"{what}; choose a longer step or a shorter run"))
+        if steps < 1:
+            what = f"{run.until:g} s is shorter than one step of {run.step:g} s"
+            raise ScenarioError(self.place(("run", "until"), what))
+
+    def check_start(self, model: Model, start: Mapping[str, float]) -> None:
+        for name in start:
+            if name not in model.states:
+                what = f"there is no such state; {nearest(name, model.states)}"
+                raise ScenarioError(self.place(("start", name), what))
+
+    def input(self, spec: Any, model: Model, name: str, seed: int) -> Any:
+        from passivo.model.feedback import Feedback, Relation
+        from passivo.run.inputs import Inputs, Noise
+        from passivo.scenario import schema
+
+        match spec:
+            case schema.FeedbackInput():
+                value = Feedback(spec.feedback)
+            case schema.RelationInput():
+                value = Relation(spec.relation)
+            case schema.NoiseInput():
+                value = Noise(spec.noise, seed)
+            case _:
+                value = spec if len(spec) > 1 else spec[0]
+        with self.at("inputs", name):
+            Inputs(model, {name: value}, 1).describe()  # reads formulas and laws
+        return value

@@ -1,0 +1,409 @@
+"""What may stand in a scenario file, as pydantic models; from them come the checks and the JSON schema for editors.
+
+`python -m passivo.scenario.schema` prints that schema; `scenario.schema.json` beside this file is a copy of it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_origin, get_type_hints
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    create_model,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from passivo.errors import nearest
+from passivo.method.base import Method
+from passivo.method.catalogue import METHODS
+from passivo.model import library
+from passivo.model.expression import evaluate, names, to_text
+from passivo.model.ports import Port, effort, flow
+from passivo.model.system import Model
+from passivo.scenario.reader import shortened
+
+MOST_PARTICLES = 200  # any whole number a library system takes; far beyond what can be derived in minutes
+FORMATS = ("png", "svg", "pdf", "zarr", "csv")
+
+
+class Section(BaseModel):
+    """A mapping with known keys."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, data: Any) -> Any:
+        if not isinstance(data, Mapping):
+            raise PydanticCustomError("mapping", "must be keys with values, not {given}", {"given": shortened(data)})
+        for key in data:
+            if key not in cls.model_fields:
+                what = f"there is no key {shortened(key)} here; {nearest(str(key), cls.model_fields)}"
+                raise PydanticCustomError("unknown", "{what}", {"what": what, "key": key})
+        return data
+
+
+# -- values -----------------------------------------------------------------------------------------------------------
+
+
+def _formula(value: Any) -> str:
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise ValueError(f"must be a number or a formula such as k*q**2/2, not {shortened(value)}")
+    return to_text(value)
+
+
+def _number(value: Any) -> Any:
+    """Numbers may be written as formulas without names: 2*pi."""
+    if isinstance(value, str):
+        text = to_text(value)
+        if unknown := sorted(names(text)):
+            raise ValueError(f"must be a number, not {shortened(value)} ({unknown[0]!r} has no value here)")
+        return float(evaluate(text, {}))
+    return value
+
+
+def _port(value: Any) -> Port:
+    example = "{effort: [0, 1]} or {flow: [1, 0]}, one entry per state"
+    if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in ("effort", "flow"):
+        raise ValueError(f"must be {example}, not {shortened(value)}")
+    ((kind, matrix),) = value.items()
+    make = effort if kind == "effort" else flow
+    if isinstance(matrix, int):
+        return make(width=matrix)
+    if not isinstance(matrix, list) or not matrix or any(isinstance(row, dict) for row in matrix):
+        raise ValueError(f"must be {example} (or a width, for a system without states), not {shortened(matrix)}")
+    return make(matrix)
+
+
+def _method(value: Any) -> Method:
+    options = dict(value) if isinstance(value, Mapping) else {"name": value}
+    name = options.pop("name", None)
+    if not isinstance(name, str):
+        raise ValueError(f"must be a name such as AVF, or {{name: SymplecticEuler, variant: q}}, not {shortened(value)}")
+    if name not in METHODS:
+        raise ValueError(f"there is no method {shortened(name)}; {nearest(name, METHODS)}")
+    kind = METHODS[name]
+    known = list(kind.__dataclass_fields__)
+    for key in options:
+        if key not in known:
+            choice = nearest(str(key), known) if known else "it has none"
+            raise ValueError(f"{name} has no option {shortened(key)}; {choice}")
+    try:
+        return TypeAdapter(kind).validate_python(options)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise ValueError(f"{name}'s option {first['loc'][0]!r}: {explain(first)}") from None
+
+
+def _method_schema() -> dict[str, Any]:
+    shapes = []
+    for name, kind in METHODS.items():
+        shape = TypeAdapter(kind).json_schema()
+        properties = {"name": {"const": name}, **shape.get("properties", {})}
+        about = inspect.getdoc(kind) or name
+        shapes.append(
+            {"type": "object", "description": about, "properties": properties, "required": ["name"],
+             "additionalProperties": False}
+        )  # fmt: skip
+    return {"anyOf": [{"enum": list(METHODS)}, *shapes]}
+
+
+FORMULA = {"type": ["string", "number"], "description": "a number, or a formula: + - * / ** and sin, cos, exp, ..."}
+Formula = Annotated[str, BeforeValidator(_formula), WithJsonSchema(FORMULA)]
+Number = Annotated[
+    float,
+    BeforeValidator(_number),
+    Field(allow_inf_nan=False),
+    WithJsonSchema({"type": ["number", "string"], "description": "a number; 2*pi and the like are computed"}),
+]
+Positive = Annotated[Number, Field(gt=0)]
+Name = Annotated[str, Field(min_length=1, max_length=100)]
+Matrix = list[list[Formula]]
+Square = Annotated[
+    Matrix,
+    BeforeValidator(lambda value: value if isinstance(value, list) else [[value]]),
+    WithJsonSchema({"anyOf": [FORMULA, {"type": "array", "items": {"type": "array", "items": FORMULA}}]}),
+]
+_ENTRIES = {"type": ["integer", "array"], "items": {"type": ["string", "number", "array"]}}
+PortSpec = Annotated[
+    Any,
+    BeforeValidator(_port),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "description": "takes an effort (force, voltage) and gives the flow, or the other way round",
+            "properties": {"effort": _ENTRIES, "flow": _ENTRIES},
+            "minProperties": 1,
+            "maxProperties": 1,
+            "additionalProperties": False,
+        }
+    ),
+]
+MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_method_schema())]
+
+
+# -- systems ----------------------------------------------------------------------------------------------------------
+
+
+class Expressions(Section):
+    """A port-Hamiltonian system in formulas: x' = (J − R) ∇H + G u, as `pv.System`."""
+
+    states: list[Name] = Field(description="names of the states", max_length=MOST_PARTICLES)
+    energy: Formula = Field(description="H in joules, a formula of states and params")
+    structure: Matrix | None = Field(None, description="J, skew; rows of formulas")
+    loss: Matrix | None = Field(None, description="R, symmetric and >= 0")
+    ports: dict[Name, PortSpec] = Field({}, description="name: {effort: column} or {flow: column}")
+    params: dict[Name, Number] = Field({}, description="name: value")
+    signals: list[Name] = Field([], description="inputs without power")
+    feedthrough: Matrix | None = Field(None, description="D over all port components; its symmetric part >= 0")
+    minimum: dict[Name, Formula] | None = Field(None, description="the state of least energy; also the default start")
+    domain: Formula | None = Field(None, description="a condition such as q > 0")
+    positions: list[Name] = Field([], description="the states that are positions, for SymplecticEuler")
+    limits: list[Formula] = Field([], description="conditions on params, such as m > 0")
+
+
+class MechanicalSystem(Section):
+    """A mechanical system: coordinates, a mass matrix and a potential, as `pv.Mechanical`."""
+
+    coordinates: list[Name] = Field(description="names of the coordinates", max_length=MOST_PARTICLES)
+    mass: Square = Field(description="M(q), symmetric and positive definite; a formula where there is one coordinate")
+    potential: Formula = Field("0", description="V(q) in joules")
+    loss: Square | None = Field(None, description="B(q), symmetric and >= 0, acts on velocities")
+    ports: dict[Name, PortSpec] = Field({}, description="name: {effort: column}, one entry per coordinate")
+    params: dict[Name, Number] = Field({}, description="name: value")
+    momenta: list[Name] | None = Field(None, description="names of the momenta; default q -> p, q1 -> p1")
+    minimum: dict[Name, Formula] | None = Field(None, description="the state of least energy; also the default start")
+    domain: Formula | None = Field(None, description="a condition such as q > 0")
+    limits: list[Formula] = Field([], description="conditions on params, such as l > 0")
+
+
+class Composition(Section):
+    """Systems joined port to port and stepped as one, as `pv.Monolithic`."""
+
+    parts: dict[Name, SystemSpec] = Field(description="name: a system", min_length=1, max_length=MOST_PARTICLES)
+    connections: list[Annotated[list[Name], Field(min_length=2, max_length=3)]] = Field(
+        [], description="[spring.end, mass.force] or with a name for the connection as third"
+    )
+
+
+class LibrarySystem(Section):
+    """A ready-made system; the other keys are its parameters."""
+
+    library: str
+
+
+def _library_makers() -> dict[str, Callable[..., Model]]:
+    makers = {name: getattr(library, name) for name in library.__all__}
+    return {name: make for name, make in makers.items() if issubclass(get_type_hints(make)["return"], Model)}
+
+
+def _library_model(name: str, make: Callable) -> type[Section]:
+    """Keys, types and defaults of a library system, from the function that makes it."""
+    fields: dict[str, Any] = {"library": (Literal[name], Field(description=inspect.cleandoc(make.__doc__ or name)))}
+    hints = get_type_hints(make)
+    for key, parameter in inspect.signature(make).parameters.items():
+        kind = hints[key]
+        if kind is float:
+            kind = Number
+        elif kind is int:
+            kind = Annotated[int, Field(le=MOST_PARTICLES)]
+        elif get_origin(kind) is Sequence or "Sequence" in str(kind):
+            kind = Annotated[list[Name], Field(max_length=MOST_PARTICLES)]
+        default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
+        fields[key] = (kind, default)
+    return create_model(f"library_{name}", __base__=LibrarySystem, **fields)
+
+
+LIBRARY = _library_makers()
+_LIBRARY_MODELS = {name: _library_model(name, make) for name, make in LIBRARY.items()}
+
+
+def _library_name(value: Any) -> Any:
+    """`system: oscillator` is short for `system: {library: oscillator}`."""
+    if not isinstance(value, str):
+        raise ValueError(f"must be the name of a library system or a mapping, not {shortened(value)}")
+    if value not in LIBRARY:
+        raise ValueError(f"the library has no system {shortened(value)}; {nearest(value, LIBRARY)}")
+    return _LIBRARY_MODELS[value](library=value)
+
+
+def _kind_of_system(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return "short"
+    if "library" in value:
+        return value["library"] if isinstance(value["library"], str) and value["library"] in LIBRARY else "unknown"
+    return next((kind for key, kind in _KEYS.items() if key in value), "unclear")
+
+
+def _unknown_library(value: Any) -> Any:
+    given = value["library"]
+    what = f"the library has no system {shortened(given)}; {nearest(str(given), LIBRARY)}"
+    raise PydanticCustomError("unknown", "{what}", {"what": what, "key": "library"})
+
+
+def _unclear(value: Any) -> Any:
+    keys = ", ".join(("library", *_KEYS))
+    raise ValueError(f"a system needs one of the keys {keys}; {shortened(dict(value))} has none of them")
+
+
+_KEYS = {"parts": "composition", "coordinates": "mechanical", "states": "expressions", "energy": "expressions"}
+_NEVER = WithJsonSchema({"not": {}})
+SystemSpec = Annotated[
+    Union[  # noqa: UP007 - the members are only known at run time
+        Annotated[Any, BeforeValidator(_library_name), WithJsonSchema({"enum": list(LIBRARY)}), Tag("short")],
+        Annotated[Expressions, Tag("expressions")],
+        Annotated[MechanicalSystem, Tag("mechanical")],
+        Annotated[Composition, Tag("composition")],
+        *(Annotated[model, Tag(name)] for name, model in _LIBRARY_MODELS.items()),
+        Annotated[Any, BeforeValidator(_unknown_library), _NEVER, Tag("unknown")],
+        Annotated[Any, BeforeValidator(_unclear), _NEVER, Tag("unclear")],
+    ],
+    Discriminator(_kind_of_system),
+]
+Composition.model_rebuild()
+
+
+# -- inputs, run, outputs ---------------------------------------------------------------------------------------------
+
+FormulaOrList = Annotated[
+    list[Formula],
+    Field(min_length=1),
+    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
+    WithJsonSchema({"anyOf": [FORMULA, {"type": "array", "items": FORMULA}]}),
+]
+
+
+class FeedbackInput(Section):
+    """u = φ(y), solved inside the step with the port's own output."""
+
+    feedback: FormulaOrList = Field(description="a formula of y; for a wide port a list of formulas of y0, y1, ...")
+
+
+class RelationInput(Section):
+    """ρ(y, u) = 0, solved inside the step with u as a further unknown."""
+
+    relation: FormulaOrList = Field(description="a formula of y and u; for a wide port a list, of y0, u0, ...")
+
+
+class NoiseInput(Section):
+    """Gaussian noise, a new value in every step; `run.seed` makes it repeatable."""
+
+    noise: Annotated[Number, Field(ge=0)] = Field(description="standard deviation")
+
+
+def _kind_of_input(value: Any) -> str:
+    if not isinstance(value, Mapping):
+        return "formula"
+    return next((key for key in ("feedback", "relation", "noise") if key in value), "feedback")
+
+
+InputSpec = Annotated[
+    Annotated[FormulaOrList, Tag("formula")]
+    | Annotated[FeedbackInput, Tag("feedback")]
+    | Annotated[RelationInput, Tag("relation")]
+    | Annotated[NoiseInput, Tag("noise")],
+    Discriminator(_kind_of_input),
+]
+
+
+class RunSpec(Section):
+    """How long, in which steps."""
+
+    step: Positive = Field(description="seconds")
+    until: Positive = Field(description="seconds")
+    record_every: int = Field(1, ge=1, description="keep every n-th row; all steps are booked")
+    seed: int = Field(0, ge=0, description="of everything random")
+
+
+class OutputSpec(Section):
+    """What is written."""
+
+    folder: Annotated[str, Field(max_length=200, pattern=r"^[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*$")] = Field(
+        "out", description="below the folder where the command runs"
+    )
+    formats: list[Literal[FORMATS]] = Field(  # pyright: ignore[reportInvalidTypeForm]
+        ["png", "zarr"], description="png, svg and pdf are pictures; zarr can be loaded and audited", max_length=8
+    )
+
+
+class ScenarioFile(Section):
+    """A scenario: a system, a method, what drives it, how long, and what is written."""
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")] | None = Field(
+        None, description="names the files that are written; default: the file's name"
+    )
+    about: Annotated[str, Field(max_length=2000)] = Field("", description="one line for people")
+    system: SystemSpec = Field(description="the name of a library system, or a system in formulas, or parts")
+    method: MethodSpec = Field(default_factory=METHODS["AVF"], description="a method, by name")
+    params: dict[Name, Number] = Field({}, description="parameter values that replace those of the system")
+    start: dict[Name, Number] = Field({}, description="state: value; the others start at the least energy, or at 0")
+    inputs: dict[Name, InputSpec] = Field({}, description="port: number, formula of t, feedback, relation or noise")
+    run: RunSpec
+    outputs: OutputSpec = Field(default_factory=OutputSpec)
+
+
+# -- what went wrong, in words ----------------------------------------------------------------------------------------
+
+_WORDS = {
+    "dict_type": "must be keys with values",
+    "list_type": "must be a list",
+    "string_type": "must be text",
+    "float_type": "must be a number",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "finite_number": "must be a finite number",
+}
+
+
+def explain(error: Mapping[str, Any]) -> str:
+    """One pydantic error as the second half of a sentence."""
+    given = shortened(error["input"])
+    match error["type"]:
+        case "missing":
+            return "is missing"
+        case "literal_error":
+            choices = re.findall(r"'([^']*)'", error["ctx"]["expected"])
+            return f"{given} is not known; {nearest(str(error['input']), choices)}"
+        case "greater_than" | "greater_than_equal" | "less_than_equal":
+            sign = {"greater_than": ">", "greater_than_equal": ">=", "less_than_equal": "<="}[error["type"]]
+            bound = next(error["ctx"][key] for key in ("gt", "ge", "le") if key in error["ctx"])
+            return f"must be {sign} {bound:g}, not {given}"
+        case "too_short" | "too_long":
+            least, most = (error["ctx"].get(key) for key in ("min_length", "max_length"))
+            return f"must have at {'least' if least else 'most'} {least or most} entries, not {error['ctx']['actual_length']}"
+        case "string_too_short" | "string_too_long":
+            return f"must be a text of at most {error['ctx'].get('max_length', 100)} characters and not empty, not {given}"
+        case "string_pattern_mismatch":
+            return f"must be a plain relative name of letters, digits, - and _, not {given}"
+        case kind if kind in _WORDS:
+            return f"{_WORDS[kind]}, not {given}"
+        case "value_error":
+            return str(error["ctx"]["error"])
+    return error["msg"]
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of a scenario file."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Passivo scenario",
+        **ScenarioFile.model_json_schema(),
+    }
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(schema(), indent=1, ensure_ascii=False) + "\n")
