@@ -27,6 +27,8 @@ FIELDS = ("time", "states", "inputs", "outputs", "work", "ledger", "accounts")
 class Run:
     """`run["q"]` is a state or an input over time; `run.work["force"]`, `run.outputs["force"]`, `ledger`, `verdict`.
 
+    Labelled arrays carry the units of the model, joules and seconds: `run["q"].attrs["units"]`.
+
     An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
     cumulative, `stored` is not. `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken
     in halves; `stopped` says why a run ended early, else it is empty.
@@ -106,16 +108,23 @@ class Run:
 
     def __getitem__(self, name: str) -> xr.DataArray:
         if name in self.model.states:
-            return self._series(name, self.arrays["states"][:, self.model.states.index(name)])
+            values = self.arrays["states"][:, self.model.states.index(name)]
+            return self._series(name, values, self.model.unit(name))
         if name in self.inputs:
             return self.inputs[name]
         raise InputError(f"the run has no {name!r}; {nearest(name, [*self.model.states, *self.inputs])}")
 
-    def _series(self, name: str, values: np.ndarray) -> xr.DataArray:
+    def _series(self, name: str, values: np.ndarray, unit: str) -> xr.DataArray:
         import xarray as xr
 
         dims = ("time", "component")[: values.ndim]
-        return xr.DataArray(values, dims=dims, coords={"time": self.time}, name=name)
+        attrs = {"units": unit} if unit else {}
+        return xr.DataArray(values, dims=dims, coords={"time": self._clock}, name=name, attrs=attrs)
+
+    @property
+    def _clock(self) -> tuple[str, np.ndarray, dict[str, str]]:
+        """The time coordinate of all labelled arrays."""
+        return ("time", self.time, {"units": "s"})
 
     @property
     def inputs(self) -> Mapping[str, xr.DataArray]:
@@ -144,7 +153,7 @@ class Run:
         parts = self.parts
         return xr.Dataset(
             {name: (("time", "part"), values[:, :, i], {"units": "J"}) for i, name in enumerate(COLUMNS)},
-            coords={"time": self.time, "part": [*parts, "total"]},
+            coords={"time": self._clock, "part": [*parts, "total"]},
         )
 
     @property
@@ -198,7 +207,8 @@ class _Components(Mapping):
         names = list(self._widths)
         at = sum(self._widths[other] for other in names[: names.index(name)])
         values = self._run.arrays[self._field][:, at : at + self._widths[name]]
-        return self._run._series(name, values[:, 0] if self._widths[name] == 1 else values)
+        unit = "J" if self._field == "work" else self._run.model.unit(name, gives=self._field == "outputs")
+        return self._run._series(name, values[:, 0] if self._widths[name] == 1 else values, unit)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._widths)
