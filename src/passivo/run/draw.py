@@ -17,7 +17,7 @@ import numpy as np
 
 from passivo.errors import InputError
 from passivo.ledger.verdict import Verdict
-from passivo.run.run import COLUMNS
+from passivo.run.run import COLUMNS, Run
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; their yellow is too pale for lines
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -99,6 +99,11 @@ def trace(axis: Any, lines: Sequence[Line], power: int = 0) -> None:
         axis.plot(time, height, label=short(line.name), **{**dots, **line.style})
 
 
+def ledger_of(run: Run) -> dict[str, np.ndarray]:
+    """Part -> (time, column) of the ledger in joules, as `draw_ledger` takes it; the last one is the total."""
+    return {name: run.arrays["ledger"][:, i] for i, name in enumerate(run.rows)}
+
+
 def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], verdict: Verdict) -> None:
     """The ledger on a pair of axes: energy, and the energy created by the numerics in the verdict's colour.
 
@@ -142,13 +147,13 @@ def thin(values: np.ndarray, most: int = MOST_POINTS) -> np.ndarray:
     if rows <= most:
         return np.arange(rows)
     size = ceil(rows / (most // 2))
-    full = rows // size * size
-    bins = values[:full].reshape(-1, size)
+    starts = np.arange(0, rows, size)
+    bins = np.full((len(starts), size), np.nan)
+    bins.flat[:rows] = values
     gaps = np.isnan(bins)
-    starts = np.arange(0, full, size)
     low, high = np.where(gaps, np.inf, bins).argmin(axis=1), np.where(gaps, -np.inf, bins).argmax(axis=1)
     # a bin of gaps gives its first row twice, and the line stays broken there
-    return np.unique(np.concatenate([[0], starts + low, starts + high, np.arange(full, rows), [rows - 1]]))
+    return np.unique(np.concatenate([[0], starts + low, starts + high, [rows - 1]]))
 
 
 def bounds(values: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -156,7 +161,7 @@ def bounds(values: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray, np.nd
     edges = np.linspace(0, len(values), bins + 1).astype(int)
     pieces = [values[a:b] for a, b in pairwise(edges)]
     rows = np.append(edges[:-1], len(values) - 1)
-    least, largest = ([reduce(piece) for piece in pieces] for reduce in (np.nanmin, np.nanmax))
+    least, largest = ([reduce(piece) for piece in pieces] for reduce in (np.min, np.max))
     return rows, np.array([*least, least[-1]]), np.array([*largest, largest[-1]])
 
 
@@ -195,19 +200,24 @@ def legend(axis: Any) -> None:
     """Names above the axis, where no line can run through them, in rows that are no wider than the axis."""
     handles, labels = axis.get_legend_handles_labels()
     if handles:
-        columns = _columns([len(label) + 5 for label in labels])
-        by_column = [i for k in range(columns) for i in range(k, len(labels), columns)]  # Matplotlib fills columns
+        columns = columns_of(labels, 62)
         axis.legend(
-            [handles[i] for i in by_column], [labels[i] for i in by_column],
+            by_rows(handles, columns), by_rows(labels, columns),
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns,
             borderpad=0.1, borderaxespad=0.2, handlelength=1.8, columnspacing=1.2, labelspacing=0.2,
         )  # fmt: skip
 
 
-def _columns(widths: list[int], most: int = 62) -> int:
-    """How many columns of entries as wide as `widths` fit beside each other, in letters."""
+def columns_of(labels: Sequence[str], most: int) -> int:
+    """How many columns of a legend fit into a width of `most` letters."""
+    widths = [len(label) + 5 for label in labels]
     fits = lambda count: sum(max(widths[k::count]) for k in range(count)) <= most  # noqa: E731
     return next((count for count in range(len(widths), 1, -1) if fits(count)), 1)
+
+
+def by_rows(entries: Sequence[Any], columns: int) -> list[Any]:
+    """Entries in the order in which Matplotlib, which fills columns, sets them row by row."""
+    return [entry for k in range(columns) for entry in entries[k::columns]]
 
 
 def logarithmic(axis: Any, values: Sequence[np.ndarray], threshold: float, most: float = np.inf) -> None:
@@ -257,7 +267,7 @@ def spread(axis: Any, x: Sequence[float], y: Sequence[float], names: Sequence[st
     taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in points]
     places: list[Any] = [None] * len(names)
     for i in sorted(range(len(names)), key=lambda i: -points[i][1]):
-        half, up = 0.31 * fontsize * len(names[i]), 0.65 * fontsize
+        half, up = 0.34 * fontsize * len(names[i]), 0.65 * fontsize
         for dx, dy in _around(half, up):
             left, right, low, top = points[i][0] + dx - half, points[i][0] + dx + half, *(points[i][1] + dy + [-up, up])
             inside = left > 2 and right < wide - 2 and low > 2 and top < high - 2

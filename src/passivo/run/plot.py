@@ -21,10 +21,13 @@ from passivo.run.draw import (
     VERDICTS,
     Line,
     bounds,
+    by_rows,
+    columns_of,
     decades,
     draw,
     draw_ledger,
     finite,
+    ledger_of,
     legend,
     logarithmic,
     power_of,
@@ -91,11 +94,6 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
         return figure
 
 
-def ledger_of(run: Run) -> dict[str, np.ndarray]:
-    """Part -> (time, column) of the ledger in joules; the last one is the total."""
-    return {name: run.arrays["ledger"][:, i] for i, name in enumerate(run.rows)}
-
-
 def _groups(run: Run) -> list[list[Series]]:
     """Series that share an axis, in order; the last group takes what is left over."""
     groups: dict[str, list[Series]] = {}
@@ -158,7 +156,7 @@ def _names(group: list[Series]) -> str:
 
 
 def _share(series: Series) -> Series:
-    largest = float(np.nanmax(np.abs(series.values), initial=0.0)) or 1.0
+    largest = _size(series.values) or 1.0
     name = f"{short(series.name, 14)} / {largest:.3g} {series.unit}".rstrip()
     return Series(name, series.kind, "1", series.values / largest)
 
@@ -211,9 +209,10 @@ def plot_comparison(comparison: Any, path: str | PathLike | None = None) -> Any:
         raise InputError(f"{comparison.model.name!r} has no states: all methods agree, and there is nothing to compare")
     strokes = {entry.title: _stroke(i) for i, entry in enumerate(comparison.entries)}
     ran = [entry for entry in comparison.entries if entry.run is not None]
-    notes = textwrap.wrap("   ".join(_notes(comparison)), 215)
+    notes = textwrap.wrap(" · ".join(_notes(comparison)), 215)
     below = 0.1 + 0.15 * len(notes)  # inches of small print, then of names
-    foot = below + 0.65 + 0.21 * -(-(len(ran) + 1) // 6)
+    columns = columns_of(["reference", *(f"{entry.title}   " for entry in ran)], 135)
+    foot = below + 0.65 + 0.21 * -(-(len(ran) + 1) // columns)
     middle = (foot + HIGH - HEAD) / 2
     with mpl.rc_context({**STYLE, "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold"}):
         figure = Figure(figsize=(WIDE, HIGH))
@@ -228,8 +227,8 @@ def plot_comparison(comparison: Any, path: str | PathLike | None = None) -> Any:
         figure.text(0.015, 1 - 0.12 / HIGH, title, fontsize=15, fontweight="bold", va="top")
         figure.text(0.015, 0.08 / HIGH, "\n".join(notes), fontsize=8, color="#444444", va="bottom")
         figure.legend(
-            *([*first, *rest] for first, rest in zip(_keys(motion, 1), _keys(created, None))),
-            loc="lower center", bbox_to_anchor=(0.5, below / HIGH), ncols=6, fontsize=10, handlelength=3.2,
+            *(by_rows([*first, *rest], columns) for first, rest in zip(_keys(motion, 1), _keys(created, None))),
+            loc="lower center", bbox_to_anchor=(0.5, below / HIGH), ncols=columns, fontsize=10, handlelength=3.2,
             borderaxespad=0.0, labelspacing=0.3,
         )  # fmt: skip
         write(figure, path)
@@ -280,7 +279,7 @@ def _near_the_end(comparison: Any, strokes: Strokes) -> tuple[float, float, list
         Line(title, time[time >= begin], states[time >= begin, column], stroke) for title, time, states, stroke in known
     ]
     truth = lines[0].values
-    middle, half = (truth.max() + truth.min()) / 2, 0.7 * np.ptp(truth) or 1.0
+    middle, half = (truth.max() + truth.min()) / 2, max(0.7 * np.ptp(truth), 0.01 * np.abs(truth).max()) or 1.0
     return middle - half, middle + half, [line for line in lines if len(line.time)]
 
 
@@ -314,13 +313,15 @@ def _created(axis: Any, ran: list[Any], strokes: Strokes, time: np.ndarray) -> N
 def _lend(axis: Any, line: Line, time: np.ndarray) -> None:
     """A line, or a band where energy is lent and taken back too often to be followed by eye."""
     clock = 10.0 ** -power_of(time[-1])
-    turns = np.count_nonzero(np.diff(np.signbit(line.values)))
+    known = np.isfinite(line.values)
+    at, values = line.time[known] * clock, line.values[known]
+    turns = int(np.count_nonzero(np.diff(np.signbit(values))))
     if turns <= MOST_TURNS:
-        pick = thin(line.values)
-        axis.plot(line.time[pick] * clock, line.values[pick], label=line.name, **line.style)
+        pick = thin(values)
+        axis.plot(at[pick], values[pick], label=line.name, **line.style)
         return
-    rows, least, largest = bounds(line.values, min(turns // 4, 100))  # two turns there and two back in each
-    at = line.time[rows] * clock
+    rows, least, largest = bounds(values, min(turns // 4, 100))  # two turns there and two back in each
+    at = at[rows]
     axis.fill_between(at, least, largest, color=line.style["color"], alpha=0.12, linewidth=0)
     axis.plot(at, largest, label=line.name, **line.style)
     axis.plot(at, least, **line.style)
@@ -333,20 +334,20 @@ def _size(values: np.ndarray) -> float:
 def _cost(axis: Any, comparison: Any, strokes: Strokes) -> None:
     """Error against cost, the mark by verdict; what is far off stands at the upper edge."""
     shown = [entry for entry in comparison.entries if entry.run is not None and entry.error is not None and entry.cost]
-    floor_ = max(comparison.reference.accuracy, 1e-16)
-    heights = [min(max(entry.error, floor_), FAR) if isfinite(entry.error) else FAR for entry in shown]
+    known = max(comparison.reference.accuracy, 1e-16)
+    heights = [min(max(entry.error, known), FAR) if isfinite(entry.error) else FAR for entry in shown]
     axis.set_title("error against cost", pad=24)
     axis.set_xlabel("cost per step [s]")
     axis.set_ylabel("largest error, as a share of the largest value [1]")
     if not shown:
         return
     costs = [entry.cost for entry in shown]
-    wide, high = (min(costs) / 4, max(costs) * 4), (max(min(heights) / 10, floor_ / 3), max(heights) * 6)
+    wide, high = (min(costs) / 4, max(costs) * 4), (max(min(heights) / 10, known / 3), max(heights) * 6)
     axis.set(xscale="log", yscale="log", xlim=wide, ylim=high)
     decades(axis.xaxis, *wide)
     decades(axis.yaxis, *high)
-    if floor_ > high[0]:
-        axis.axhspan(high[0], floor_, color=GREY, alpha=0.25, linewidth=0)
+    if known > high[0]:
+        axis.axhspan(high[0], known, color=GREY, alpha=0.25, linewidth=0)
     for kind, mark in MARKS.items():
         if any(_kind(entry) == kind for entry in shown):
             axis.plot([], [], linestyle="", marker=mark, color=GREY, markersize=6, label=kind)
@@ -377,11 +378,11 @@ def _notes(comparison: Any) -> list[str]:
     """The small print: what was left out or cut off, and why."""
     low, high, lines = _near_the_end(comparison, {entry.title: {} for entry in comparison.entries})
     left = [line.name for line in lines if not ((line.values >= low) & (line.values <= high)).all()]
-    notes = [f"Leaving the first picture: {', '.join(left)}."] if left else []
+    notes = [f"Leaving the first picture: {', '.join(left)}"] if left else []
     for entry in comparison.entries:
         why = textwrap.shorten(entry.reason, 90, placeholder=" …").rstrip(".")
         if entry.run is None:
-            notes.append(f"{entry.title} does not apply: {why or 'no reason given'}.")
+            notes.append(f"{entry.title} does not apply: {why or 'no reason given'}")
         elif why:
-            notes.append(f"{entry.title} stopped: {why}.")
-    return [*notes, f"The reference itself is known to {comparison.reference.accuracy:.1g}."]
+            notes.append(f"{entry.title} stopped: {why}")
+    return [*notes, f"The reference itself is known to {comparison.reference.accuracy:.1g}"]
