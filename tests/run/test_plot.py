@@ -202,7 +202,7 @@ def test_a_comparison_is_one_picture(name, tmp_path):
 
 def test_legends_are_read_row_by_row():
     assert draw.by_rows("abcde", 2) == ["a", "c", "e", "b", "d"], "three rows: a b, c d, e"
-    assert draw.columns_of(["abc", "abcdefgh", "abc"], 21) == 2 and draw.columns_of(["a" * 50], 20) == 1
+    assert draw.columns_of(["abc", "abcdefgh", "abc"], 25) == 2 and draw.columns_of(["a" * 50], 20) == 1
 
 
 def test_the_window_is_a_few_periods_near_the_end():

@@ -27,6 +27,7 @@ RAMP = ((0.0, 0.16, 0.36), (0.0, 0.62, 0.55), (0.93, 0.82, 0.25))  # dark to lig
 MOST_POINTS = 4000
 FEW_POINTS = 40
 LONGEST = 40
+ROOM = 64  # letters above an axis
 MOST_PARTS = 4
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.5))
 STYLE: Any = {
@@ -200,7 +201,7 @@ def legend(axis: Any) -> None:
     """Names above the axis, where no line can run through them, in rows that are no wider than the axis."""
     handles, labels = axis.get_legend_handles_labels()
     if handles:
-        columns = columns_of(labels, 62)
+        columns = columns_of(labels, ROOM)
         axis.legend(
             by_rows(handles, columns), by_rows(labels, columns),
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns,
@@ -210,7 +211,7 @@ def legend(axis: Any) -> None:
 
 def columns_of(labels: Sequence[str], most: int) -> int:
     """How many columns of a legend fit into a width of `most` letters."""
-    widths = [len(label) + 5 for label in labels]
+    widths = [len(label) + 7 for label in labels]
     fits = lambda count: sum(max(widths[k::count]) for k in range(count)) <= most  # noqa: E731
     return next((count for count in range(len(widths), 1, -1) if fits(count)), 1)
 

@@ -17,6 +17,7 @@ from passivo.run.draw import (
     COLOURS,
     DASHED,
     GREY,
+    ROOM,
     STYLE,
     VERDICTS,
     Line,
@@ -88,7 +89,7 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
         draw_ledger(right, run.time, ledger_of(run), run.verdict)
         for column in filter(None, (left, right)):
             _clock(column, run)
-            figure.align_ylabels(column)
+            column[0].figure.align_ylabels(column)
         _title(figure, run)
         write(figure, path)
         return figure
@@ -211,7 +212,7 @@ def plot_comparison(comparison: Any, path: str | PathLike | None = None) -> Any:
     ran = [entry for entry in comparison.entries if entry.run is not None]
     notes = textwrap.wrap(" · ".join(_notes(comparison)), 215)
     below = 0.1 + 0.15 * len(notes)  # inches of small print, then of names
-    columns = columns_of(["reference", *(f"{entry.title}   " for entry in ran)], 135)
+    columns = columns_of(["reference", *(f"{entry.title}   " for entry in ran)], 150)
     foot = below + 0.65 + 0.21 * -(-(len(ran) + 1) // columns)
     middle = (foot + HIGH - HEAD) / 2
     with mpl.rc_context({**STYLE, "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold"}):
@@ -336,7 +337,9 @@ def _cost(axis: Any, comparison: Any, strokes: Strokes) -> None:
     shown = [entry for entry in comparison.entries if entry.run is not None and entry.error is not None and entry.cost]
     known = max(comparison.reference.accuracy, 1e-16)
     heights = [min(max(entry.error, known), FAR) if isfinite(entry.error) else FAR for entry in shown]
-    axis.set_title("error against cost", pad=24)
+    kinds = [kind for kind in MARKS if any(_kind(entry) == kind for entry in shown)]
+    rows = -(-len(kinds) // columns_of(kinds, ROOM))
+    axis.set_title("error against cost", pad=12 * (1 + rows))
     axis.set_xlabel("cost per step [s]")
     axis.set_ylabel("largest error, as a share of the largest value [1]")
     if not shown:
@@ -348,9 +351,8 @@ def _cost(axis: Any, comparison: Any, strokes: Strokes) -> None:
     decades(axis.yaxis, *high)
     if known > high[0]:
         axis.axhspan(high[0], known, color=GREY, alpha=0.25, linewidth=0)
-    for kind, mark in MARKS.items():
-        if any(_kind(entry) == kind for entry in shown):
-            axis.plot([], [], linestyle="", marker=mark, color=GREY, markersize=6, label=kind)
+    for kind in kinds:
+        axis.plot([], [], linestyle="", marker=MARKS[kind], color=GREY, markersize=6, label=kind)
     legend(axis)
     names = [entry.title if y < FAR else f"{entry.title} ({_wrong(entry.error)})" for entry, y in zip(shown, heights)]
     places = spread(axis, costs, heights, names, fontsize=9)
