@@ -36,6 +36,19 @@ def test_ledger_is_a_dataset_with_a_total():
     assert run.engine == "python" and "exact" in repr(run)
 
 
+def test_labelled_arrays_carry_units(tmp_path):
+    run = simulate()
+    run.save(tmp_path / "run.zarr")
+    for each in (run, pv.load(tmp_path / "run.zarr")):
+        found = (each["q"], each["p"], each["force"], each.inputs["force"], each.outputs["force"], each.work["force"])
+        assert [array.attrs["units"] for array in found] == ["m", "kg m/s", "N", "N", "m/s", "J"]
+        assert each.part("oscillator")["q"].attrs["units"] == "m"
+        assert each["q"].time.attrs["units"] == each.ledger.time.attrs["units"] == "s"
+        assert {column.attrs["units"] for column in each.ledger.data_vars.values()} == {"J"}
+    bare = simulate(pv.System(["q", "p"], "q**2/2 + p**2/2", [[0, 1], [-1, 0]]))
+    assert "units" not in bare["q"].attrs
+
+
 def test_start_defaults_to_the_minimum_or_zero():
     assert simulate(start=None)["q"].values[0] == 0.0
     microphone = pv.library.microphone()

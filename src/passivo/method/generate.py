@@ -57,13 +57,14 @@ def _foreign(thing: Any) -> list[str]:
 
 
 def without_values(description: dict[str, Any]) -> dict[str, Any]:
-    """What shapes the code: parameter names, not their values."""
+    """What shapes the code: parameter names, not their values, and no units."""
     result = dict(description)
     if "params" in result:
         result["params"] = list(result["params"])
     if "parts" in result:
         result["parts"] = {key: without_values(part) for key, part in result["parts"].items()}
     result.pop("minimum", None)
+    result.pop("units", None)
     return result
 
 

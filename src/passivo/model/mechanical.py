@@ -41,6 +41,7 @@ class Mechanical(System):
         minimum: Mapping[Any, Any] | None = None,
         domain: Any = None,
         limits: Sequence[Any] = (),
+        units: Mapping[Any, Any] | None = None,
         name: str = "mechanical",
     ):
         coordinates = list(name_list(q, "the coordinates"))
@@ -71,6 +72,7 @@ class Mechanical(System):
             domain=domain,
             positions=coordinates,
             limits=limits,
+            units=units,
             name=name,
         )
 
@@ -98,6 +100,7 @@ class Linear(Mechanical):
         ports: Mapping[str, Port] | None = None,
         *,
         coordinates: Sequence[str] | None = None,
+        units: Mapping[Any, Any] | None = None,
         name: str = "linear",
     ):
         mass, stiffness = _numbers(M, "M"), _numbers(K, "K")
@@ -118,6 +121,7 @@ class Linear(Mechanical):
             ports,
             momenta=None if coordinates is not None else [f"p{i + 1}" for i in range(k)],
             minimum=dict.fromkeys(x, 0.0) if np.linalg.eigvalsh(stiffness).min() >= 0 else None,
+            units=units,
             name=name,
         )
 

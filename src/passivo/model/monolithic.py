@@ -19,8 +19,9 @@ class Monolithic(Model):
     connections  pairs ("spring.end", "mass.force"), or triples with a name for the connection; each joins one
                  effort port and one flow port of equal width: the flow passes, the effort changes sign
 
-    States, parameters and free ports are called "part.name". With `u_flow = y_effort` and `u_effort = −y_flow`
-    the joint matrix is `C = [[B, −G Gc'], [Gc G', Bc]]`; feedthrough at connected ports is eliminated.
+    States, parameters, free ports and the units of all these are called "part.name". With `u_flow = y_effort` and
+    `u_effort = −y_flow` the joint matrix is `C = [[B, −G Gc'], [Gc G', Bc]]`; feedthrough at connected ports is
+    eliminated.
     """
 
     signals: tuple[str, ...]
@@ -63,6 +64,7 @@ class Monolithic(Model):
         self.signals = tuple(join(lambda part: dict.fromkeys(part.signals)))
         self.params = join(lambda part: part.params)
         self.ports = {end: port for end, port in ports.items() if end not in ends}
+        self.units = {end: unit for end, unit in join(lambda part: part.units).items() if end not in ends}
 
     @property
     def minimum(self) -> dict[str, float] | None:

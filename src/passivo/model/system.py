@@ -8,6 +8,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from passivo.model.expression import FLOAT, RESERVED, evaluate, is_condition, is
 from passivo.model.form import Form, Row
 from passivo.model.formula import Formula
 from passivo.model.ports import Port, formulas
+from passivo.model.units import Unit, checked_units
 
 Formulas = tuple[tuple[str, ...], ...]
 SAMPLES = 64
@@ -34,6 +36,7 @@ class Model(ABC):
     params: dict[str, float]
     ports: dict[str, Port]
     signals: tuple[str, ...]
+    units: Mapping[str, Unit] = MappingProxyType({})
 
     @property
     @abstractmethod
@@ -44,6 +47,11 @@ class Model(ABC):
     def width(self) -> int:
         """Number of port components."""
         return sum(port.width for port in self.ports.values())
+
+    def unit(self, name: str, gives: bool = False) -> str:
+        """The unit of a state, signal or parameter, or of what a port takes (or gives); "" where none is stated."""
+        unit = self.units.get(name, "")
+        return unit if isinstance(unit, str) else unit[gives]
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -92,6 +100,7 @@ class System(Model):
     domain       a condition such as "q > 0" outside which the model means nothing
     positions    the states that are positions, for `SymplecticEuler`
     limits       conditions on parameters such as "m > 0", held when built and at every change
+    units        state, signal or parameter -> unit such as "m"; port -> (unit it takes, unit it gives); for readers
     """
 
     def __init__(
@@ -109,6 +118,7 @@ class System(Model):
         domain: Any = None,
         positions: Sequence[Any] = (),
         limits: Sequence[Any] = (),
+        units: Mapping[Any, Any] | None = None,
         name: str = "system",
     ):
         self.name = checked_name(name, "the system's name")
@@ -121,6 +131,7 @@ class System(Model):
         self.params = {str(k): number(v, f"parameter {str(k)!r}") for k, v in (params or {}).items()}
         self.ports = {str(k): port for k, port in (ports or {}).items()}
         check_names(states=self.states, parameters=self.params, ports=self.ports, signals=self.signals)
+        self.units = checked_units(units, {**dict.fromkeys(self.states + self.signals), **self.params}, self.ports)
         for state in self.positions:
             if state not in self.states:
                 raise ModelError(f"positions name {state!r}, which is no state; {nearest(state, self.states)}")
@@ -226,6 +237,7 @@ class System(Model):
             "domain": self.domain,
             "positions": list(self.positions),
             "limits": list(self.limits),
+            "units": {k: unit if isinstance(unit, str) else list(unit) for k, unit in self.units.items()},
         }
 
     @classmethod

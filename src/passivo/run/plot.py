@@ -1,137 +1,390 @@
-"""One picture of a run: states, ports, energy, and what the numerics created. Made for print and screen."""
+"""Pictures of runs, for print and screen: what happened, the ledger, and what the numerics created."""
 
 from __future__ import annotations
 
+import re
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from math import ceil, isfinite, log10
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from passivo.errors import InputError
-from passivo.run.run import Run
+from passivo.run.draw import (
+    COLOURS,
+    DASHED,
+    GREY,
+    ROOM,
+    STYLE,
+    VERDICTS,
+    Line,
+    bounds,
+    by_rows,
+    columns_of,
+    decades,
+    draw,
+    draw_ledger,
+    finite,
+    ledger_of,
+    legend,
+    logarithmic,
+    power_of,
+    ramp,
+    short,
+    spread,
+    ten,
+    thin,
+    time_label,
+    times,
+    trace,
+    write,
+)
+from passivo.run.run import COLUMNS, Run
 
-# Okabe and Ito's colours, told apart by every kind of colour vision
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-VERDICTS = {"exact": "#009E73", "passive": "#0072B2", "booked": "#E69F00", "active": "#D55E00", "none": "#666666"}
-MOST_POINTS = 4000
-STYLE: Any = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.grid": True,
-    "grid.color": "#dddddd",
-    "grid.linewidth": 0.6,
-    "axes.axisbelow": True,
-    "lines.linewidth": 1.3,
-    "legend.frameon": False,
-    "legend.fontsize": 8,
-    "axes.titlesize": 9,
-    "axes.titlelocation": "left",
-    "svg.fonttype": "none",
-    "pdf.fonttype": 42,
-}
+MOST_AXES = 8
+MOST_NAMES = 6  # lines in an axis that are told apart by name; beyond, they go from dark to light
+LONGEST_LABEL = 16  # letters beside an axis
+
+
+@dataclass(frozen=True)
+class Series:
+    """One quantity of a run: `kind` is "state", "input", "output" or "signal"."""
+
+    name: str
+    kind: str
+    unit: str
+    values: np.ndarray
+
+    @property
+    def group(self) -> str:
+        """What may share an axis: the same unit, or where none is stated the same name up to a number."""
+        return f"[{self.unit}]" if self.unit else f"{self.kind} {re.sub(r'[0-9]+$', '', self.name)}"
+
+    def repeats(self, other: Series) -> bool:
+        """Whether both are the same line, as the output of a rotating body is its angular velocity."""
+        return self.unit == other.unit and np.array_equal(self.values, other.values)
 
 
 def plot(run: Run, path: str | PathLike | None = None) -> Any:
-    """Draw `run`; write it to `path` if given, and return the figure."""
+    """Draw `run`; write it to `path` if given, and return the figure.
+
+    On the left states and driven ports, one axis per unit; on the right the ledger; the verdict is the title.
+    """
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
     with mpl.rc_context(STYLE):
-        ports = bool(run.model.ports)
-        rows = 3 + ports if run.model.states else 2 + ports
-        figure = Figure(figsize=(7.2, 1.55 * rows + 0.7), layout="constrained")
-        axes = list(figure.subplots(rows, 1, sharex=True, squeeze=False)[:, 0])
-        figure.suptitle(
-            _title(run), x=0.01, ha="left", fontsize=9, color=VERDICTS[run.verdict.kind], fontweight="bold", wrap=True
-        )
-        if run.model.states:
-            _states(axes.pop(0), run)
-        if ports:
-            _ports(axes.pop(0), run)
-        _energy(axes[0], run)
-        _created(axes[1], run)
-        axes[-1].set_xlabel("time [s]")
-        axes[-1].set_xlim(run.time[0], run.time[-1] if len(run.time) > 1 else run.time[0] + 1)
-        if path is not None:
-            known = figure.canvas.get_supported_filetypes()
-            if Path(path).suffix.lstrip(".").lower() not in known:
-                raise InputError(f"a picture cannot be written as {Path(path).name!r}; use .png, .svg or .pdf")
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=160)
+        groups = _groups(run)
+        columns = 2 if groups else 1
+        figure = Figure(figsize=(4.9 * columns, max(4.4, 1.2 * len(groups) + 1.0)), layout="constrained")
+        # columns of their own, so that the rows of one do not push those of the other
+        *beside, ledger = figure.subfigures(1, columns, squeeze=False)[0]
+        left = [axis for side in beside for axis in side.subplots(len(groups), squeeze=False)[:, 0]]
+        right = list(ledger.subplots(2))
+        for axis, group in zip(left, groups):
+            _group(axis, run.time, group)
+        draw_ledger(right, run.time, ledger_of(run), run.verdict)
+        for column in filter(None, (left, right)):
+            _clock(column, run)
+            column[0].figure.align_ylabels(column)
+        _title(figure, run)
+        write(figure, path)
         return figure
 
 
-def _title(run: Run) -> str:
-    return f"{run.model.name}, {type(run.method).__name__}, step {run.step:g} s\n{run.verdict}"
+def _groups(run: Run) -> list[list[Series]]:
+    """Series that share an axis, in order; the last group takes what is left over."""
+    groups: dict[str, list[Series]] = {}
+    for series in _series(run):
+        groups.setdefault(series.group, []).append(series)
+    found = list(groups.values())
+    if len(found) <= MOST_AXES:
+        return found
+    return [*found[: MOST_AXES - 1], [series for group in found[MOST_AXES - 1 :] for series in group]]
 
 
-def _thin(run: Run) -> slice:
-    """Rows to draw: all of them, or an even choice where there are far more than pixels."""
-    return slice(None, None, max(1, len(run.time) // MOST_POINTS))
+def _series(run: Run) -> list[Series]:
+    """All states, and the ports and signals that something came in through."""
+    model, inputs, outputs = run.model, run.arrays["inputs"], run.arrays["outputs"]
+    states = [Series(s, "state", model.unit(s), run.arrays["states"][:, i]) for i, s in enumerate(model.states)]
+    taken, given, at = [], [], 0
+    for name, port in model.ports.items():
+        if np.nan_to_num(inputs[:, at : at + port.width]).any():
+            for i in range(port.width):
+                label = name if port.width == 1 else f"{name}[{i}]"
+                taken.append(Series(f"{label} in", "input", model.unit(name), inputs[:, at + i]))
+                given.append(Series(f"{label} out", "output", model.unit(name, gives=True), outputs[:, at + i]))
+        at += port.width
+    signals = [Series(s, "signal", model.unit(s), inputs[:, at + i]) for i, s in enumerate(model.signals)]
+    given = [series for series in given if not any(series.repeats(state) for state in states)]
+    return states + taken + given + [series for series in signals if np.nan_to_num(series.values).any()]
 
 
-def _lines(axis: Any, run: Run, series: dict[str, np.ndarray], first: int = 0, **style: Any) -> None:
-    pick = _thin(run)
-    for i, (name, values) in enumerate(series.items(), start=first):
-        axis.plot(run.time[pick], values[pick], label=name, color=COLOURS[i % len(COLOURS)], **style)
+def _group(axis: Any, time: np.ndarray, group: list[Series]) -> None:
+    if len({series.group for series in group}) > 1:
+        group, what, unit = [_share(series) for series in group], "the others, each as a\nshare of its largest", "1"
+    else:
+        what, unit = _names(group), group[0].unit or "SI"
+    many, mixed = len(group) > MOST_NAMES, len({series.kind for series in group}) > 1
+    colours = ramp(len(group)) if many else COLOURS
+    lines = [
+        Line(series.name, time, series.values, {"color": colour, **_strokes(series, many, mixed)})
+        for series, colour in zip(group, colours)
+    ]
+    draw(axis, lines, what, unit)
+    if many:
+        axis.set_title(f"{short(group[0].name)} (dark) to {short(group[-1].name)} (light)", fontsize=8)
+    elif what not in [series.name for series in group]:
+        legend(axis)
 
 
-def _legend(axis: Any) -> None:
+def _strokes(series: Series, many: bool, mixed: bool) -> dict[str, Any]:
+    """Many lines are thin; outputs are dashed where they share an axis with something else."""
+    style: dict[str, Any] = {"linewidth": 0.8} if many else {}
+    return {**style, "linestyle": DASHED} if mixed and series.kind == "output" else style
+
+
+def _names(group: list[Series]) -> str:
+    """The names on an axis where they fit, else what kind of things they are."""
+    names = ", ".join(series.name for series in group)
+    if len(names) + len(group[0].unit) <= LONGEST_LABEL:
+        return names
+    kinds = dict.fromkeys("port" if series.kind in ("input", "output") else series.kind for series in group)
+    return ", ".join(kind + "s" * (len(group) > 1) for kind in kinds)
+
+
+def _share(series: Series) -> Series:
+    largest = _size(series.values) or 1.0
+    name = f"{short(series.name, 14)} / {largest:.3g} {series.unit}".rstrip()
+    return Series(name, series.kind, "1", series.values / largest)
+
+
+def _clock(column: list[Any], run: Run) -> None:
+    """The time axis of a column of axes, written once at its foot."""
+    for axis in column[:-1]:
+        axis.tick_params(labelbottom=False)
+    column[-1].set_xlabel(time_label(run.time))
+    for axis in column:
+        if len(run.time) > 1:
+            axis.set_xlim(run.time[0], run.time[-1] * 10.0 ** -power_of(run.time[-1]))
+        else:  # nothing was stepped: the start stands alone
+            axis.set_xticks([0.0])
+
+
+def _title(figure: Any, run: Run) -> None:
+    width = 120 if figure.get_figwidth() > 6 else 58
+    colour, verdict = VERDICTS[run.verdict.kind], textwrap.fill(str(run.verdict), width)
+    facts = f"{short(run.model.name, 60)} by {type(run.method).__name__}, {run.steps} steps of {run.step:g} s"
+    figure.suptitle(verdict, x=0.01, ha="left", fontsize=10, color=colour, fontweight="bold")
+    figure.supxlabel(facts, x=0.99, ha="right", fontsize=8, color=GREY)
+
+
+# -- several methods on one model -----------------------------------------------------------------------------------
+
+DASHES: tuple[Any, ...] = (
+    "-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)),
+    (0, (2.5, 1.2)), (0, (9, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (1, 3)),
+)  # fmt: skip
+MARKS = {"exact": "o", "passive": "v", "booked": "s", "active, bounded": "D", "active": "^", "no verdict": "X"}
+WIDE, HIGH = 12.8, 7.2  # inches: the shape of a slide
+HEAD = 0.85
+PERIODS = 3
+MOST_TURNS = 40
+FAR = 10.0  # an error of ten times the largest value; beyond, a method is only wrong
+Strokes = Mapping[str, dict[str, Any]]
+
+
+def plot_comparison(comparison: Any, path: str | PathLike | None = None) -> Any:
+    """Draw a `Comparison` of methods; write it to `path` if given, and return the figure.
+
+    The first position near the end, the energy that each method created, and error against cost. A method keeps its
+    colour and its dashes throughout.
+    """
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    if not comparison.model.states:
+        raise InputError(f"{comparison.model.name!r} has no states: all methods agree, and there is nothing to compare")
+    strokes = {entry.title: _stroke(i) for i, entry in enumerate(comparison.entries)}
+    ran = [entry for entry in comparison.entries if entry.run is not None]
+    notes = textwrap.wrap(" · ".join(_notes(comparison)), 215)
+    below = 0.1 + 0.15 * len(notes)  # inches of small print, then of names
+    columns = columns_of(["reference", *(f"{entry.title}   " for entry in ran)], 150)
+    foot = below + 0.65 + 0.21 * -(-(len(ran) + 1) // columns)
+    middle = (foot + HIGH - HEAD) / 2
+    with mpl.rc_context({**STYLE, "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold"}):
+        figure = Figure(figsize=(WIDE, HIGH))
+        room = lambda x, y, right, top: (x / WIDE, y / HIGH, (right - x) / WIDE, (top - y) / HIGH)  # noqa: E731
+        motion = figure.add_axes(room(0.95, middle + 0.4, 7.5, HIGH - HEAD))
+        created = figure.add_axes(room(0.95, foot, 7.5, middle - 0.4))
+        cost = figure.add_axes(room(8.5, foot, 12.6, HIGH - HEAD - 0.2))
+        _motion(motion, comparison, strokes)
+        _created(created, ran, strokes, comparison.reference.time)
+        _cost(cost, comparison, strokes)
+        title = f"{short(comparison.model.name, 60)}: steps of {comparison.step:g} s until {comparison.until:g} s"
+        figure.text(0.015, 1 - 0.12 / HIGH, title, fontsize=15, fontweight="bold", va="top")
+        figure.text(0.015, 0.08 / HIGH, "\n".join(notes), fontsize=8, color="#444444", va="bottom")
+        figure.legend(
+            *(by_rows([*first, *rest], columns) for first, rest in zip(_keys(motion, 1), _keys(created, None))),
+            loc="lower center", bbox_to_anchor=(0.5, below / HIGH), ncols=columns, fontsize=10, handlelength=3.2,
+            borderaxespad=0.0, labelspacing=0.3,
+        )  # fmt: skip
+        write(figure, path)
+        return figure
+
+
+def _keys(axis: Any, most: int | None) -> tuple[list[Any], list[str]]:
     handles, labels = axis.get_legend_handles_labels()
-    if handles:
-        axis.legend(handles, labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return handles[:most], labels[:most]
 
 
-def _scaled(name: str, values: np.ndarray) -> tuple[str, np.ndarray]:
-    """Quantities of different units share an axis as shares of their own largest value."""
-    largest = float(np.nanmax(np.abs(values), initial=0.0))
-    return (f"{name} / {largest:.3g}", values / largest) if largest > 0 else (name, values)
+def _stroke(i: int) -> dict[str, Any]:
+    """How the i-th method is drawn: told apart by colour, and without colour by dashes (and dots beyond eight)."""
+    dots = {"marker": ".", "markersize": 7, "markevery": 0.09} if i >= len(DASHES) else {"marker": ""}
+    return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.6, **dots}
 
 
-def _states(axis: Any, run: Run) -> None:
-    values = run.arrays["states"]
-    _lines(axis, run, dict(_scaled(name, values[:, i]) for i, name in enumerate(run.model.states[: len(COLOURS)])))
-    hidden = len(run.model.states) - len(COLOURS)
-    axis.set_ylabel("states\n[SI, scaled]")
-    axis.set_title(f"{len(COLOURS)} of {len(run.model.states)} states" if hidden > 0 else "")
-    _legend(axis)
+def _motion(axis: Any, comparison: Any, strokes: Strokes) -> None:
+    """The first position of each run in the last few periods, between limits set by the reference."""
+    model, name = comparison.model, _position(comparison)
+    low, high, lines = _near_the_end(comparison, strokes)
+    power, clock = power_of(max(abs(low), abs(high))), power_of(lines[0].time[-1])
+    reach = high - low  # a line may leave the axis, but 1e300 cannot be drawn
+    trace(axis, [replace(line, values=np.clip(line.values, low - reach, high + reach)) for line in lines], power)
+    axis.set_title(f"{short(name)} near the end")
+    axis.set_ylabel(f"{short(name, LONGEST_LABEL)} [{times(power)}{model.unit(name) or 'SI'}]")
+    axis.set_xlabel(time_label(lines[0].time))
+    axis.set_xlim(*(lines[0].time[[0, -1]] * 10.0**-clock))
+    axis.set_ylim(low * 10.0**-power, high * 10.0**-power)
 
 
-def _ports(axis: Any, run: Run) -> None:
-    """What goes in (solid) and what comes out (dashed) at each port component."""
-    given, found = {}, {}
-    for name, port in list(run.model.ports.items())[: len(COLOURS)]:
-        inputs, outputs = (group[name].values.reshape(len(run.time), -1) for group in (run.inputs, run.outputs))
-        for i in range(port.width):
-            label = name if port.width == 1 else f"{name}[{i}]"
-            given.update([_scaled(f"{label} in", inputs[:, i])])
-            found.update([_scaled(f"{label} out", outputs[:, i])])
-    _lines(axis, run, given)
-    _lines(axis, run, found, first=len(given), linestyle=(0, (4, 2)))
-    axis.set_ylabel("ports\n[SI, scaled]")
-    _legend(axis)
+def _position(comparison: Any) -> str:
+    return (comparison.model.positions or comparison.model.states)[0]
 
 
-def _energy(axis: Any, run: Run) -> None:
-    total = run.ledger.sel(part="total")
-    parts = run.parts if len(run.parts) > 1 else []
-    stored = {f"stored, {name}": run.ledger.stored.sel(part=name).values for name in parts}
-    stored = {name: values for name, values in stored.items() if np.abs(values).max() > 0}
-    _lines(
-        axis, run, {"stored": total.stored.values, "supplied": total.work.values, "lost": total.lost.values}, zorder=3
-    )
-    _lines(axis, run, stored, first=3, linewidth=0.7, alpha=0.7)
-    axis.set_ylabel("energy [J]")
-    _legend(axis)
+def _near_the_end(comparison: Any, strokes: Strokes) -> tuple[float, float, list[Line]]:
+    """Limits by the reference, and the lines of the last few periods; the reference first."""
+    column = comparison.model.states.index(_position(comparison))
+    reference = comparison.reference
+    begin = _window(reference.time, reference.states[:, column])
+    known = [("reference", reference.time, reference.states, {"color": "black", "linewidth": 3.4})]
+    known += [
+        (entry.title, entry.run.time, entry.run.arrays["states"], strokes[entry.title])
+        for entry in comparison.entries
+        if entry.run is not None
+    ]
+    lines = [
+        Line(title, time[time >= begin], states[time >= begin, column], stroke) for title, time, states, stroke in known
+    ]
+    truth = lines[0].values
+    middle, half = (truth.max() + truth.min()) / 2, max(0.7 * np.ptp(truth), 0.01 * np.abs(truth).max()) or 1.0
+    return middle - half, middle + half, [line for line in lines if len(line.time)]
 
 
-def _created(axis: Any, run: Run) -> None:
-    created = run.ledger.created.sel(part="total").values
-    pick = _thin(run)
-    roundoff = run.verdict.roundoff
-    axis.axhspan(-roundoff, roundoff, color="#888888", alpha=0.25, linewidth=0, label="roundoff\nof a step")
-    axis.plot(run.time[pick], created[pick], color=VERDICTS[run.verdict.kind], label="created")
-    axis.set_ylabel("created by\nnumerics [J]")
-    _legend(axis)
+def _window(time: np.ndarray, values: np.ndarray) -> float:
+    """Where the last few periods begin, by crossings of the middle; the whole time where there are too few."""
+    above = values > (values.max() + values.min()) / 2
+    rises = np.flatnonzero(above[1:] & ~above[:-1])
+    if len(rises) <= PERIODS:
+        return float(time[0])
+    return float(time[-1] - PERIODS * np.diff(time[rises]).mean())
+
+
+def _created(axis: Any, ran: list[Any], strokes: Strokes, time: np.ndarray) -> None:
+    """What the numerics created: exact methods stay on 0, others leave it; cut off at 1000 times the stored energy."""
+    totals = {entry.title: entry.run.arrays["ledger"][:, -1] for entry in ran}
+    typical = min((_size(rows[:, COLUMNS.index("stored")]) for rows in totals.values()), default=0.0) or 1.0
+    exact = [entry.title for entry in ran if entry.run.verdict.kind == "exact"]
+    created = {title: finite(rows[:, COLUMNS.index("created")]) for title, rows in totals.items()}
+    threshold = 10.0 ** ceil(log10(max([1e-8 * typical, *(10 * _size(created[title]) for title in exact)])))
+    most = 1e3 * typical
+    cut = {title: np.clip(values, -10 * most, 10 * most) for title, values in created.items()}
+    for entry in ran:
+        _lend(axis, Line(entry.title, entry.run.time, cut[entry.title], strokes[entry.title]), time)
+    logarithmic(axis, list(cut.values()), threshold, most)
+    axis.set_title("energy created by the numerics")
+    axis.set_ylabel("created [J]\n(logarithmic)")
+    axis.set_xlabel(time_label(time))
+    axis.set_xlim(time[0], time[-1] * 10.0 ** -power_of(time[-1]))
+
+
+def _lend(axis: Any, line: Line, time: np.ndarray) -> None:
+    """A line, or a band where energy is lent and taken back too often to be followed by eye."""
+    clock = 10.0 ** -power_of(time[-1])
+    known = np.isfinite(line.values)
+    at, values = line.time[known] * clock, line.values[known]
+    turns = int(np.count_nonzero(np.diff(np.signbit(values))))
+    if turns <= MOST_TURNS:
+        pick = thin(values)
+        axis.plot(at[pick], values[pick], label=line.name, **line.style)
+        return
+    rows, least, largest = bounds(values, min(turns // 4, 100))  # two turns there and two back in each
+    at = at[rows]
+    axis.fill_between(at, least, largest, color=line.style["color"], alpha=0.12, linewidth=0)
+    axis.plot(at, largest, label=line.name, **line.style)
+    axis.plot(at, least, **line.style)
+
+
+def _size(values: np.ndarray) -> float:
+    return float(np.nanmax(np.abs(finite(values)), initial=0.0))
+
+
+def _cost(axis: Any, comparison: Any, strokes: Strokes) -> None:
+    """Error against cost, the mark by verdict; what is far off stands at the upper edge."""
+    shown = [entry for entry in comparison.entries if entry.run is not None and entry.error is not None and entry.cost]
+    known = max(comparison.reference.accuracy, 1e-16)
+    heights = [min(max(entry.error, known), FAR) if isfinite(entry.error) else FAR for entry in shown]
+    kinds = [kind for kind in MARKS if any(_kind(entry) == kind for entry in shown)]
+    rows = -(-len(kinds) // columns_of(kinds, ROOM))
+    axis.set_title("error against cost", pad=12 * (1 + rows))
+    axis.set_xlabel("cost per step [s]")
+    axis.set_ylabel("largest error, as a share of the largest value [1]")
+    if not shown:
+        return
+    costs = [entry.cost for entry in shown]
+    wide, high = (min(costs) / 4, max(costs) * 4), (max(min(heights) / 10, known / 3), max(heights) * 6)
+    axis.set(xscale="log", yscale="log", xlim=wide, ylim=high)
+    decades(axis.xaxis, *wide)
+    decades(axis.yaxis, *high)
+    if known > high[0]:
+        axis.axhspan(high[0], known, color=GREY, alpha=0.25, linewidth=0)
+    for kind in kinds:
+        axis.plot([], [], linestyle="", marker=MARKS[kind], color=GREY, markersize=6, label=kind)
+    legend(axis)
+    names = [entry.title if y < FAR else f"{entry.title} ({_wrong(entry.error)})" for entry, y in zip(shown, heights)]
+    places = spread(axis, costs, heights, names, fontsize=9)
+    for entry, x, y, name, place in zip(shown, costs, heights, names, places):
+        colour = strokes[entry.title]["color"]
+        axis.plot([x], [y], marker=MARKS[_kind(entry)], color=colour, markersize=7, markeredgecolor="black",
+                  markeredgewidth=0.6, clip_on=False, zorder=4)  # fmt: skip
+        axis.annotate(name, (x, y), place, textcoords="offset points", fontsize=9, ha="center", va="center",
+                      color=VERDICTS[entry.run.verdict.kind], arrowprops=LEADER, zorder=5)  # fmt: skip
+
+
+LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
+
+
+def _kind(entry: Any) -> str:
+    verdict = entry.run.verdict
+    return {"none": "no verdict"}.get(verdict.kind, verdict.kind) + ", bounded" * verdict.bounded
+
+
+def _wrong(error: float) -> str:
+    return ten(round(log10(error))) if isfinite(error) else "∞"
+
+
+def _notes(comparison: Any) -> list[str]:
+    """The small print: what was left out or cut off, and why."""
+    low, high, lines = _near_the_end(comparison, {entry.title: {} for entry in comparison.entries})
+    left = [line.name for line in lines if not ((line.values >= low) & (line.values <= high)).all()]
+    notes = [f"Leaving the first picture: {', '.join(left)}"] if left else []
+    for entry in comparison.entries:
+        why = textwrap.shorten(entry.reason, 90, placeholder=" …").rstrip(".")
+        if entry.run is None:
+            notes.append(f"{entry.title} does not apply: {why or 'no reason given'}")
+        elif why:
+            notes.append(f"{entry.title} stopped: {why}")
+    return [*notes, f"The reference itself is known to {comparison.reference.accuracy:.1g}"]

@@ -27,6 +27,8 @@ FIELDS = ("time", "states", "inputs", "outputs", "work", "ledger", "accounts")
 class Run:
     """`run["q"]` is a state or an input over time; `run.work["force"]`, `run.outputs["force"]`, `ledger`, `verdict`.
 
+    Labelled arrays carry the units of the model, joules and seconds: `run["q"].attrs["units"]`.
+
     An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
     cumulative, `stored` is not. `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken
     in halves; `stopped` says why a run ended early, else it is empty.
@@ -106,16 +108,23 @@ class Run:
 
     def __getitem__(self, name: str) -> xr.DataArray:
         if name in self.model.states:
-            return self._series(name, self.arrays["states"][:, self.model.states.index(name)])
+            values = self.arrays["states"][:, self.model.states.index(name)]
+            return self._series(name, values, self.model.unit(name))
         if name in self.inputs:
             return self.inputs[name]
         raise InputError(f"the run has no {name!r}; {nearest(name, [*self.model.states, *self.inputs])}")
 
-    def _series(self, name: str, values: np.ndarray) -> xr.DataArray:
+    def _series(self, name: str, values: np.ndarray, unit: str) -> xr.DataArray:
         import xarray as xr
 
         dims = ("time", "component")[: values.ndim]
-        return xr.DataArray(values, dims=dims, coords={"time": self.time}, name=name)
+        attrs = {"units": unit} if unit else {}
+        return xr.DataArray(values, dims=dims, coords={"time": self._clock}, name=name, attrs=attrs)
+
+    @property
+    def _clock(self) -> tuple[str, np.ndarray, dict[str, str]]:
+        """The time coordinate of all labelled arrays."""
+        return ("time", self.time, {"units": "s"})
 
     @property
     def inputs(self) -> _Components:
@@ -144,7 +153,7 @@ class Run:
         parts = self.parts
         return xr.Dataset(
             {name: (("time", "part"), values[:, :, i], {"units": "J"}) for i, name in enumerate(COLUMNS)},
-            coords={"time": self.time, "part": [*parts, "total"]},
+            coords={"time": self._clock, "part": [*parts, "total"]},
         )
 
     @property
@@ -182,12 +191,12 @@ class Run:
         write_columns(path, self.columns())
 
     def columns(self) -> dict[str, np.ndarray]:
-        """All recorded series by name: time, states, inputs, outputs, work, and the total's ledger."""
-        columns = {"t": self.time} | dict(zip(self.model.states, self.arrays["states"].T))
-        for field, group in (("inputs", self.inputs), ("outputs", self.outputs), ("work", self.work)):
-            labels = (f"{field} {label}" for label in _labels(group))
-            columns.update(zip(labels, self.arrays[field].T))
-        return columns | {f"ledger {name}": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
+        """All recorded series by name and unit: time, states, inputs, outputs, work, and the total's ledger."""
+        states = [_heading(name, self.model.unit(name)) for name in self.model.states]
+        columns = {"t [s]": self.time} | dict(zip(states, self.arrays["states"].T))
+        for group in (self.inputs, self.outputs, self.work):
+            columns.update(zip(group.labels(), self.arrays[group.field].T))
+        return columns | {f"{name} [J]": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
 
     def audit(self) -> Any:
         """Recompute the run without the compiled kernels; see `passivo.audit`."""
@@ -204,15 +213,24 @@ class _Components(Mapping):
     """Columns of one recorded array by port name."""
 
     def __init__(self, run: Run, field: str, widths: Mapping[str, int]):
-        self._run, self._field, self.widths = run, field, widths
+        self._run, self.field, self.widths = run, field, widths
 
     def __getitem__(self, name: str) -> xr.DataArray:
         if name not in self.widths:
             raise KeyError(f"{name!r}; {nearest(name, self.widths)}")
         names = list(self.widths)
         at = sum(self.widths[other] for other in names[: names.index(name)])
-        values = self._run.arrays[self._field][:, at : at + self.widths[name]]
-        return self._run._series(name, values[:, 0] if self.widths[name] == 1 else values)
+        values = self._run.arrays[self.field][:, at : at + self.widths[name]]
+        return self._run._series(name, values[:, 0] if self.widths[name] == 1 else values, self.unit(name))
+
+    def unit(self, name: str) -> str:
+        return "J" if self.field == "work" else self._run.model.unit(name, gives=self.field == "outputs")
+
+    def labels(self) -> list[str]:
+        """One heading for each component: the port's name, numbered where the port is wide, and the unit."""
+        widths = self.widths.items()
+        names = [(name, "" if width == 1 else f"[{i}]") for name, width in widths for i in range(width)]
+        return [f"{self.field} {_heading(name + number, self.unit(name))}" for name, number in names]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.widths)
@@ -221,10 +239,8 @@ class _Components(Mapping):
         return len(self.widths)
 
 
-def _labels(group: _Components) -> list[str]:
-    """One label for each component: its port's name, numbered where the port is wide."""
-    widths = group.widths.items()
-    return [name if width == 1 else f"{name}[{i}]" for name, width in widths for i in range(width)]
+def _heading(name: str, unit: str) -> str:
+    return f"{name} [{unit}]" if unit else name
 
 
 class PartView:

@@ -34,6 +34,7 @@ KINEMATICS = {
     ],
 }
 TORQUE = [["1/I1", "0", "0"], ["0", "1/I2", "0"], ["0", "0", "1/I3"]]
+RATES = {**dict.fromkeys(["w1", "w2", "w3"], "rad/s"), **dict.fromkeys(["I1", "I2", "I3"], "kg m²")}
 
 
 def rigid_body(I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
@@ -52,6 +53,7 @@ def rigid_body(I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
         params={"I1": I1, "I2": I2, "I3": I3},
         minimum={"w1": 0.0, "w2": 0.0, "w3": 0.0},
         limits=["I1 > 0", "I2 > 0", "I3 > 0"],
+        units={**RATES, "torque": ("N m", "rad/s")},
         name="rigid_body",
     )
 
@@ -68,7 +70,7 @@ def controlled_rigid_body(kinematics: str = "true", I1: float = 1.0, I2: float =
     States: w1, w2, w3, the angular velocity in body axes in rad/s; q0 ... q3, the quaternion, scalar first.
     |q| is kept and must not be 0: start with {"q0": 1} for the attitude of the reference axes.
     Ports (effort): "torque" (3 wide, body axes) takes τ in N m and gives ω in rad/s. "control" (7 wide) takes
-    τ and a rate of q, and gives ω and ∂H/∂q = q, so that one law may use both; see `rigid_body_control`.
+    τ and a rate of q in 1/s, and gives ω and ∂H/∂q = q, so that one law may use both; see `rigid_body_control`.
     """
     if kinematics not in KINEMATICS:
         raise ModelError(f"kinematics is {' or '.join(map(repr, KINEMATICS))}, not {kinematics!r}")
@@ -87,6 +89,12 @@ def controlled_rigid_body(kinematics: str = "true", I1: float = 1.0, I2: float =
         domain="q0**2 + q1**2 + q2**2 + q3**2 > 0",
         positions=["q0", "q1", "q2", "q3"],
         limits=["I1 > 0", "I2 > 0", "I3 > 0"],
+        units={
+            **RATES,
+            **dict.fromkeys(["q0", "q1", "q2", "q3"], "1"),
+            "torque": ("N m", "rad/s"),
+            "control": ("N m; 1/s", "rad/s; J"),
+        },
         name="controlled_rigid_body",
     )
 

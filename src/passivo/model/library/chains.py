@@ -8,7 +8,7 @@ from passivo.model.system import System
 
 
 def toda_chain(n: int = 3, ends: str = "periodic") -> System:
-    """The Toda lattice: `H = Σ p_i²/2 + Σ exp(q_i − q_(i+1))`, unit masses, in units of its own.
+    """The Toda lattice: `H = Σ p_i²/2 + Σ exp(q_i − q_(i+1))`, masses of 1 kg, bonds of 1 J and 1 m.
 
         q_i' = p_i,   p_i' = exp(q_(i−1) − q_i) − exp(q_i − q_(i+1)),   and + f for i = 1
 
@@ -17,8 +17,8 @@ def toda_chain(n: int = 3, ends: str = "periodic") -> System:
           H is least, n, where all q are equal and all p are 0. "free": the sum of exponentials
           ends at n − 1, the particles drift apart and H has no minimum.
 
-    States: q1 ... qn, p1 ... pn.
-    Port "force" (effort): takes the force f on the first particle, gives its velocity p1.
+    States: positions q1 ... qn in m, momenta p1 ... pn in kg m/s.
+    Port "force" (effort): takes the force f on the first particle in N, gives its velocity p1 in m/s.
     """
     if isinstance(n, bool) or not isinstance(n, int) or n < 2:
         raise ModelError(f"a chain needs n >= 2 particles, a whole number, not {n!r}")
@@ -36,5 +36,6 @@ def toda_chain(n: int = 3, ends: str = "periodic") -> System:
         ports={"force": effort(unit(n, 1))},
         minimum=dict.fromkeys(q + p, 0.0) if ends == "periodic" else None,
         positions=q,
+        units={**dict.fromkeys(q, "m"), **dict.fromkeys(p, "kg m/s"), "force": ("N", "m/s")},
         name="toda_chain",
     )

@@ -25,6 +25,7 @@ def lc_circuit(L: float = 1e-3, C: float = 1e-6, R: float = 0.0) -> System:
         minimum={"Q": 0.0, "phi": 0.0},
         positions=["Q"],
         limits=["L > 0", "C > 0"],
+        units={"Q": "C", "phi": "Wb", "L": "H", "C": "F", "R": "Ω", "voltage": ("V", "A")},
         name="lc_circuit",
     )
 
@@ -51,23 +52,35 @@ def dc_motor(L: float = 1e-3, R: float = 1.0, I: float = 1e-4, b: float = 1e-4, 
         params={"L": L, "R": R, "I": I, "b": b, "K": K},
         minimum={"phi": 0.0, "p": 0.0},
         limits=["L > 0", "I > 0"],
+        units={
+            "phi": "Wb",
+            "p": "kg m²/s",
+            "L": "H",
+            "R": "Ω",
+            "I": "kg m²",
+            "b": "N m s",
+            "K": "N m/A",
+            "voltage": ("V", "A"),
+            "torque": ("N m", "rad/s"),
+        },
         name="dc_motor",
     )
 
 
 def microphone(m: float = 4.0, c: float = 0.1, R: float = 100.0, qbar: float = 3.0) -> System:
-    """A capacitor microphone (spec 2.8): `H = p²/(2 m) + (q − q̄)²/2 + q Q²/2`, in the units of its source.
+    """A capacitor microphone (spec 2.8): `H = p²/(2 m) + (q − q̄)²/2 + q Q²/2`.
 
         q' = p/m,   p' = −(q − q̄) − Q²/2 − c p/m + u,   Q' = −q Q/R + u/R
 
-    m     mass of the moving plate, > 0; default 4
-    c     damping of its spring, >= 0; default 0.1
-    R     resistance, > 0; default 100
-    qbar  distance of the plates where the spring rests, > 0; default 3
+    m     mass of the moving plate in kg, > 0; default 4
+    c     damping of its spring in N s/m, >= 0; default 0.1
+    R     resistance in ohm, > 0; default 100
+    qbar  distance of the plates where the spring rests in m, > 0; default 3
 
-    States: distance q of the plates, momentum p, charge Q; q must stay positive (H is
+    The source counts without units; as SI its ones are a spring of 1 N/m, a capacitance of 1 F m/q and 1 N/V.
+    States: distance q of the plates in m, momentum p in kg m/s, charge Q in C; q must stay positive (H is
     unbounded below for q < 0).
-    Port "voltage" (effort): the one input u drives plate and circuit, as in the source; output p/m + q Q/R.
+    Port "voltage" (effort): the one input u in V drives plate and circuit, as in the source; output p/m + q Q/R in A.
     """
     return System(
         states=["q", "p", "Q"],
@@ -80,5 +93,15 @@ def microphone(m: float = 4.0, c: float = 0.1, R: float = 100.0, qbar: float = 3
         domain="q > 0",
         positions=["q"],
         limits=["m > 0", "R > 0", "qbar > 0"],
+        units={
+            "q": "m",
+            "p": "kg m/s",
+            "Q": "C",
+            "m": "kg",
+            "c": "N s/m",
+            "R": "Ω",
+            "qbar": "m",
+            "voltage": ("V", "A"),
+        },
         name="microphone",
     )

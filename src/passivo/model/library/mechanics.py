@@ -28,6 +28,7 @@ def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
         params={"m": m},
         minimum={"p": 0.0},
         limits=["m > 0"],
+        units={"p": "kg m/s", "m": "kg", **dict.fromkeys(names, ("N", "m/s"))},
         name="mass",
     )
 
@@ -47,6 +48,7 @@ def spring(k: float = 1.0) -> System:
         minimum={"q": 0.0},
         positions=["q"],
         limits=["k >= 0"],
+        units={"q": "m", "k": "N/m", "end": ("m/s", "N")},
         name="spring",
     )
 
@@ -64,6 +66,7 @@ def damper(b: float = 1.0) -> System:
         ports={"end": flow()},
         feedthrough=[["b"]],
         params={"b": b},
+        units={"b": "N s/m", "end": ("m/s", "N")},
         name="damper",
     )
 
@@ -87,6 +90,7 @@ def oscillator(k: float = 5000.0, m: float = 0.2, b: float = 0.0) -> Mechanical:
         params={"k": k, "m": m, "b": b},
         minimum={"q": 0.0, "p": 0.0},
         limits=["k >= 0"],
+        units={"q": "m", "p": "kg m/s", "k": "N/m", "m": "kg", "b": "N s/m", "force": ("N", "m/s")},
         name="oscillator",
     )
 
@@ -113,6 +117,7 @@ def pendulum(m: float = 1.0, l: float = 1.0, g: float = 1.0, b: float = 0.0) -> 
         params={"m": m, "l": l, "g": g, "b": b},
         minimum={"q": 0.0, "p": 0.0},
         limits=["l > 0", "g >= 0"],
+        units={"q": "rad", "p": "kg m²/s", "m": "kg", "l": "m", "g": "m/s²", "b": "N m s", "torque": ("N m", "rad/s")},
         name="pendulum",
     )
 
@@ -138,5 +143,14 @@ def duffing(alpha: float = 1.0, beta: float = 1.0, m: float = 1.0, b: float = 0.
         ports={"force": effort([1])},
         params={"alpha": alpha, "beta": beta, "m": m, "b": b},
         minimum={"q": 0.0, "p": 0.0} if settled else None,
+        units={
+            "q": "m",
+            "p": "kg m/s",
+            "alpha": "N/m",
+            "beta": "N/m³",
+            "m": "kg",
+            "b": "N s/m",
+            "force": ("N", "m/s"),
+        },
         name="duffing",
     )

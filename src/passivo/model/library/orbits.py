@@ -26,5 +26,6 @@ def kepler(mu: float = 1.0) -> System:
         domain="x**2 + y**2 > 0",
         positions=["x", "y"],
         limits=["mu > 0"],
+        units={"x": "m", "y": "m", "px": "kg m/s", "py": "kg m/s", "mu": "m³/s²", "thrust": ("N", "m/s")},
         name="kepler",
     )

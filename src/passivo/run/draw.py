@@ -1,0 +1,327 @@
+"""What all pictures share: one style, lines thinned to their extremes, axes with readable numbers and a unit.
+
+Matplotlib is loaded by whoever makes the figure; here it only comes in as axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from math import ceil, cos, floor, log10, pi, sin
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from passivo.errors import InputError
+from passivo.ledger.verdict import Verdict
+from passivo.run.run import COLUMNS, Run
+
+# Okabe and Ito's colours, told apart by every kind of colour vision; their yellow is too pale for lines
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+VERDICTS = {"exact": "#00795A", "passive": "#0072B2", "booked": "#A86F00", "active": "#C04A00", "none": "#666666"}
+GREY = "#777777"
+RAMP = ((0.0, 0.16, 0.36), (0.0, 0.62, 0.55), (0.93, 0.82, 0.25))  # dark to light, also in print without colour
+MOST_POINTS = 4000
+FEW_POINTS = 40
+LONGEST = 40
+ROOM = 64  # letters above an axis
+MOST_PARTS = 4
+DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.5))
+STYLE: Any = {
+    "font.size": 9,
+    "text.parse_math": False,  # a $ in a name or unit is a dollar
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e2e2e2",
+    "grid.linewidth": 0.6,
+    "axes.axisbelow": True,
+    "axes.linewidth": 0.7,
+    "axes.edgecolor": "#555555",
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.formatter.useoffset": False,
+    "axes.xmargin": 0.0,
+    "xtick.color": "#555555",
+    "ytick.color": "#555555",
+    "xtick.labelcolor": "#222222",
+    "ytick.labelcolor": "#222222",
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+}
+SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of a picture: values over time, and how it is drawn."""
+
+    name: str
+    time: np.ndarray
+    values: np.ndarray
+    style: dict[str, Any] = field(default_factory=dict)
+
+
+def draw(axis: Any, lines: Sequence[Line], what: str, unit: str, *, band: float = 0.0) -> None:
+    """Draw `lines` and label the axis "what [unit]"; `band` is a half width about 0 to be shaded and kept in view.
+
+    Large and small numbers are counted in powers of ten of the unit. A run that explodes is drawn logarithmically.
+    """
+    values = [finite(line.values) for line in lines]
+    largest = max([band, *(float(np.nanmax(np.abs(v), initial=0.0)) for v in values)])
+    threshold = max((_start(v) for v in values if _explodes(v)), default=0.0)
+    power = 0 if threshold else power_of(largest)
+    if band and not threshold:  # a roundoff that grew by decades is no band
+        half = band * 10.0**-power
+        axis.axhspan(-half, half, color=GREY, alpha=0.25, linewidth=0, label=f"roundoff of a step, {band:.2g} J")
+    trace(axis, lines, power)
+    if threshold:
+        logarithmic(axis, values, threshold)
+    else:
+        _keep_wide(axis, largest * 10.0**-power)
+    axis.set_ylabel(f"{what} [{times(power)}{unit}]" + ("\n(logarithmic)" if threshold else ""))
+
+
+def trace(axis: Any, lines: Sequence[Line], power: int = 0) -> None:
+    """Lines over a common time, their values in units of ten to the `power`; few points are marked."""
+    clock = power_of(max(line.time[-1] for line in lines))
+    for line in lines:
+        values = finite(line.values)
+        pick = thin(values)
+        dots = {"marker": "o"} if np.isfinite(values).sum() <= FEW_POINTS else {}
+        time, height = line.time[pick] * 10.0**-clock, values[pick] * 10.0**-power
+        axis.plot(time, height, label=short(line.name), **{**dots, **line.style})
+
+
+def ledger_of(run: Run) -> dict[str, np.ndarray]:
+    """Part -> (time, column) of the ledger in joules, as `draw_ledger` takes it; the last one is the total."""
+    return {name: run.arrays["ledger"][:, i] for i, name in enumerate(run.rows)}
+
+
+def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], verdict: Verdict) -> None:
+    """The ledger on a pair of axes: energy, and the energy created by the numerics in the verdict's colour.
+
+    `ledger` holds part -> (time, column) in joules with the columns of `Run.ledger`; the last part is the total.
+    """
+    above, below = axes
+    *parts, total = ({name: rows[:, i] for i, name in enumerate(COLUMNS)} for rows in ledger.values())
+    lines = [
+        Line("stored", time, total["stored"], {"color": COLOURS[0], "zorder": 4}),
+        Line("supplied", time, total["work"], {"color": COLOURS[1], "linestyle": DASHED, "zorder": 3}),
+        Line("lost", time, total["lost"], {"color": COLOURS[2], "linestyle": DOTTED, "linewidth": 1.8, "zorder": 5}),
+    ]
+    if total["edited"].any():
+        lines.append(Line("edited", time, total["edited"], {"color": COLOURS[3], "linestyle": (0, (6, 1, 1, 1))}))
+    stored = {name: part["stored"] for name, part in zip(ledger, parts) if part["stored"].any()}
+    draw(above, lines + _parts(time, stored), "energy", "J")
+    legend(above)
+
+    colour = VERDICTS[verdict.kind]
+    lines = [Line("created", time, total["created"], {"color": colour, "zorder": 3})]
+    if total["booked"].any():
+        lines.append(Line("booked", time, total["booked"], {"color": "black", "linestyle": DASHED}))
+    draw(below, lines, "created by\nthe numerics", "J", band=verdict.roundoff)
+    legend(below)
+
+
+def _parts(time: np.ndarray, stored: Mapping[str, np.ndarray]) -> list[Line]:
+    """Thin lines for what each part stores: by name, or all alike where they are many."""
+    many = len(stored) > MOST_PARTS
+    lines = []
+    for i, (name, values) in enumerate(stored.items()):
+        label = ("_" if i else "in each part") if many else f"in {name}"
+        style = {"color": GREY if many else COLOURS[(3 + i) % len(COLOURS)], "linewidth": 0.8, "alpha": 0.7}
+        lines.append(Line(label, time, values, style))
+    return lines
+
+
+def thin(values: np.ndarray, most: int = MOST_POINTS) -> np.ndarray:
+    """Rows to draw: all, or the first, the last, and the smallest and largest of each of `most`/2 bins."""
+    rows = len(values)
+    if rows <= most:
+        return np.arange(rows)
+    size = ceil(rows / (most // 2))
+    starts = np.arange(0, rows, size)
+    bins = np.full((len(starts), size), np.nan)
+    bins.flat[:rows] = values
+    gaps = np.isnan(bins)
+    low, high = np.where(gaps, np.inf, bins).argmin(axis=1), np.where(gaps, -np.inf, bins).argmax(axis=1)
+    # a bin of gaps gives its first row twice, and the line stays broken there
+    return np.unique(np.concatenate([[0], starts + low, starts + high, [rows - 1]]))
+
+
+def bounds(values: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rows, least, largest) of `bins` stretches of a series, for one that swings too often to be followed."""
+    edges = np.linspace(0, len(values), bins + 1).astype(int)
+    pieces = [values[a:b] for a, b in pairwise(edges)]
+    rows = np.append(edges[:-1], len(values) - 1)
+    least, largest = ([reduce(piece) for piece in pieces] for reduce in (np.min, np.max))
+    return rows, np.array([*least, least[-1]]), np.array([*largest, largest[-1]])
+
+
+def time_label(time: np.ndarray) -> str:
+    return f"time [{times(power_of(time[-1]))}s]"
+
+
+def power_of(largest: float) -> int:
+    """The power of ten, a multiple of three, in which numbers up to `largest` are readable."""
+    if not 0 < largest < np.inf or 0.01 <= largest < 1e4:
+        return 0
+    return max(3 * floor((log10(largest) + 1) / 3), -300)
+
+
+def times(power: int) -> str:
+    return f"{ten(power)} " if power else ""
+
+
+def ten(power: int) -> str:
+    return "10" + str(power).translate(SUPERSCRIPTS)
+
+
+def short(name: str, most: int = LONGEST) -> str:
+    """A long name without its middle."""
+    return name if len(name) <= most else f"{name[: most // 2 - 1]}…{name[-(most - most // 2) :]}"
+
+
+def ramp(count: int) -> list[tuple[float, float, float]]:
+    """`count` colours from dark to light, for series in an order."""
+    at = np.linspace(0, len(RAMP) - 1, count)
+    red, green, blue = (np.interp(at, range(len(RAMP)), [colour[k] for colour in RAMP]) for k in range(3))
+    return list(zip(red.tolist(), green.tolist(), blue.tolist()))
+
+
+def legend(axis: Any) -> None:
+    """Names above the axis, where no line can run through them, in rows that are no wider than the axis."""
+    handles, labels = axis.get_legend_handles_labels()
+    if handles:
+        columns = columns_of(labels, ROOM)
+        axis.legend(
+            by_rows(handles, columns), by_rows(labels, columns),
+            loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns,
+            borderpad=0.1, borderaxespad=0.2, handlelength=1.8, columnspacing=1.2, labelspacing=0.2,
+        )  # fmt: skip
+
+
+def columns_of(labels: Sequence[str], most: int) -> int:
+    """How many columns of a legend fit into a width of `most` letters."""
+    widths = [len(label) + 7 for label in labels]
+    fits = lambda count: sum(max(widths[k::count]) for k in range(count)) <= most  # noqa: E731
+    return next((count for count in range(len(widths), 1, -1) if fits(count)), 1)
+
+
+def by_rows(entries: Sequence[Any], columns: int) -> list[Any]:
+    """Entries in the order in which Matplotlib, which fills columns, sets them row by row."""
+    return [entry for k in range(columns) for entry in entries[k::columns]]
+
+
+def logarithmic(axis: Any, values: Sequence[np.ndarray], threshold: float, most: float = np.inf) -> None:
+    """Both signs on a logarithmic axis that is linear within ±`threshold`, cut off beyond ±`most`."""
+    low = min((float(np.nanmin(v, initial=0.0)) for v in values), default=0.0)
+    high = max((float(np.nanmax(v, initial=0.0)) for v in values), default=0.0)
+    low, high = max(low, -most), min(high, most)
+    powers = _powers(10 * threshold, max(-low, high, 10 * threshold), most=3 if low < 0 < high else 6)
+    above = {10.0**k: ten(k) for k in powers if 10.0**k <= 3 * high}
+    marks = {0.0: "0", **above, **{-(10.0**k): "−" + ten(k) for k in powers if 10.0**k <= -3 * low}}
+    with np.errstate(over="ignore"):  # Matplotlib looks beyond the end, and the end may be 1e308
+        axis.set_yscale("symlog", linthresh=threshold)
+        axis.set_yticks(list(marks), list(marks.values()))
+        axis.set_yticks([], minor=True)
+        axis.set_ylim(_beyond(low, -threshold / 2), _beyond(high, threshold / 2))
+
+
+def _powers(low: float, high: float, most: int) -> range:
+    """Powers of ten within the limits, `most` or one more at a regular stride."""
+    first, last = ceil(log10(low) - 1e-9), floor(log10(high) + 1e-9)
+    stride = next((s for s in (1, 2, 3, 5, 10, 20, 30, 50, 100) if (last - first) / s <= most), 200)
+    return range(-(-first // stride) * stride, last + 1, stride)
+
+
+def _beyond(end: float, least: float) -> float:
+    """Half a decade beyond the end of an axis."""
+    return max(min(3.0 * end, 1e308), -1e308) if abs(end) > abs(least) else least
+
+
+def decades(axis: Any, low: float, high: float) -> None:
+    """Ticks of a logarithmic axis (`Axes.xaxis` or `yaxis`): powers of ten, or 1, 2, 5 times them where few fit."""
+    powers = _powers(low, high, most=6)
+    marks = {10.0**k: ten(k) for k in powers}
+    if len(powers) < 2:
+        every = [(f, k) for k in range(floor(log10(low)), ceil(log10(high)) + 1) for f in (1, 2, 5)]
+        marks = {f * 10.0**k: ten(k) if f == 1 else f"{f}·{ten(k)}" for f, k in every if low <= f * 10.0**k <= high}
+    axis.set_ticks(list(marks), labels=list(marks.values()))
+    axis.set_ticks([], minor=True)
+
+
+def spread(axis: Any, x: Sequence[float], y: Sequence[float], names: Sequence[str], fontsize: float) -> list[Any]:
+    """Where the names of points stand, in printer's points from each, so that none lies on a point or another name."""
+    figure, box = axis.figure, axis.get_position()
+    wide, high = 72 * figure.get_figwidth() * box.width, 72 * figure.get_figheight() * box.height
+    points = axis.transData.transform(np.column_stack([x, y])) - axis.transAxes.transform((0, 0))
+    points *= 72 / figure.dpi
+    taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in points]
+    places: list[Any] = [None] * len(names)
+    for i in sorted(range(len(names)), key=lambda i: -points[i][1]):
+        half, up = 0.34 * fontsize * len(names[i]), 0.65 * fontsize
+        for dx, dy in _around(half, up):
+            left, right, low, top = points[i][0] + dx - half, points[i][0] + dx + half, *(points[i][1] + dy + [-up, up])
+            inside = left > 2 and right < wide - 2 and low > 2 and top < high - 2
+            if inside and not any(left < c and a < right and low < d and b < top for a, b, c, d in taken):
+                break
+        taken.append((left, low, right, top))
+        places[i] = (dx, dy)
+    return places
+
+
+def _around(half: float, up: float) -> Iterator[tuple[float, float]]:
+    """Offsets of a name's middle from its point: beside it, then further and further away."""
+    for distance in range(7, 400, 6):
+        for k in (0, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15):
+            angle = pi * k / 8
+            yield cos(angle) * (distance + half), sin(angle) * (distance + up)
+
+
+def write(figure: Any, path: str | PathLike | None) -> None:
+    """Write the picture in the format that the name of the file asks for."""
+    if path is None:
+        return
+    known = figure.canvas.get_supported_filetypes()
+    if Path(path).suffix.lstrip(".").lower() not in known:
+        raise InputError(f"a picture cannot be written as {Path(path).name!r}; use .png, .svg or .pdf")
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=160)
+
+
+def finite(values: np.ndarray) -> np.ndarray:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _explodes(values: np.ndarray) -> bool:
+    """Small for most of the time, and millions of times larger at the end."""
+    sizes = np.abs(values[np.isfinite(values)])
+    if len(sizes) < 10:
+        return False
+    late = sizes[-(len(sizes) // 10) :].max()
+    return bool(late == sizes.max() and 0 < np.median(sizes) < 1e-6 * late)
+
+
+def _start(values: np.ndarray) -> float:
+    """The size at the start of an exploding series, as a power of ten."""
+    sizes = np.abs(values[np.isfinite(values)])
+    size = float(sizes[: len(sizes) // 10].max()) or float(np.median(sizes))
+    return 10.0 ** floor(log10(size))
+
+
+def _keep_wide(axis: Any, largest: float) -> None:
+    """No zooming into the last digits of a constant."""
+    low, high = axis.get_ylim()
+    least = 0.01 * largest
+    if high - low < least:
+        middle = (low + high) / 2
+        axis.set_ylim(middle - least / 2, middle + least / 2)
