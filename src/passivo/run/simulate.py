@@ -35,7 +35,7 @@ def simulate(
     """Step `model` by `method` from 0 until the last tick <= `until`; gives a `Run`.
 
     start         state name -> value; the others start at the model's minimum, or at 0
-    inputs        port or signal name -> number, array, function of t, Feedback, Relation or Held; default 0
+    inputs        port or signal name -> number, array, function of t, Noise, Feedback, Relation or Held; default 0
     record_every  keep every n-th row (the last one always); all steps are booked in the ledger
     engine        "numba" (machine code) or "python" (the same source as plain Python)
     progress      called now and then with (steps done, steps in all)
