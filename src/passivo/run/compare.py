@@ -17,7 +17,8 @@ from passivo.method.catalogue import METHODS
 from passivo.method.generate import Engine
 from passivo.method.part import CompiledPart
 from passivo.model.system import Model
-from passivo.run.reference import Problem, Reference, find
+from passivo.run.ahead import Ahead, load
+from passivo.run.reference import EXPLICIT, Problem, Reference, find
 from passivo.run.run import Run
 from passivo.run.simulate import Recorder, checked_every, stage_times, whole_steps
 
@@ -134,10 +135,12 @@ def compare(
         return Comparison(model, float(step), float(until), reference, measured, interrupted)
 
     try:
-        for title, method in chosen.items():
-            entries.append(_entry(problem, title, method, tell))
+        with problem.ahead([*chosen.values()]) as ahead:
+            for title, method in chosen.items():
+                entries.append(_entry(problem, title, method, ahead, tell))
+            tell("reference")
+            ahead.wait(EXPLICIT)
         runs = [entry.run for entry in entries if entry.run]
-        tell("reference")
         reference = find(problem, runs, lambda share: tell("reference", share))
         tell.next("reference")
     except KeyboardInterrupt as error:
@@ -191,11 +194,13 @@ def _title(method: Method, alike: Sequence[Method]) -> str:
     return type(method).__name__ + (f"({', '.join(options)})" if options else "")
 
 
-def _entry(problem: Problem, title: str, method: Method, tell: _Progress) -> Entry:
+def _entry(problem: Problem, title: str, method: Method, ahead: Ahead, tell: _Progress) -> Entry:
     """One method: compiled, timed and run."""
     tell(f"compiling {title}")
+    ahead.wait(method)
     try:
         part = problem.part(method)
+        load(part)
     except MethodError as error:
         tell.done += 1
         tell.next(f"compiling {title}")
@@ -226,7 +231,6 @@ def _cost(part: CompiledPart, problem: Problem) -> float | None:
         return perf_counter() - begin, taken
 
     with np.errstate(all="ignore"):
-        time(0)  # compiles
         spent, taken = time(count)
         empty, least = time(0)[0], spent
         repeats = 1

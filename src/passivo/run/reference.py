@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
@@ -27,10 +27,12 @@ from passivo.method.one_stage import AVF, ImplicitMidpoint
 from passivo.method.part import CompiledPart, checked_state, compile, seconds
 from passivo.method.runge_kutta import RK4
 from passivo.model.system import Model
+from passivo.run.ahead import Ahead
 from passivo.run.inputs import Function, Inputs
 from passivo.run.run import Run
 from passivo.run.simulate import Recorder
 
+EXPLICIT = RK4()
 FIRST = 8  # parts of a step in the first reference
 MOST_STEPS = {"numba": 20_000_000, "python": 200_000}  # seconds of work, by either engine
 MOST_CALLS = 2_000_000  # steps where an input is a Python function
@@ -50,8 +52,8 @@ class Reference:
               where none was looked for
     """
 
-    time: np.ndarray
-    states: np.ndarray
+    time: np.ndarray = field(repr=False)
+    states: np.ndarray = field(repr=False)
     accuracy: float
 
     @property
@@ -81,7 +83,8 @@ class Problem:
     ):
         if not isinstance(model, Model):
             raise ModelError(f"expected a System, got {model!r}")
-        self.model, self.step, self.steps, self.every, self.engine = model, seconds(step, "step"), steps, every, engine
+        self.model, self.step, self.steps, self.every = model, seconds(step, "step"), steps, every
+        self.engine: Engine = engine
         self.start, self.inputs = checked_state(model, start or {}), inputs
         self.laws = self.drive().laws
         self.drive(parts=2)  # inputs that have no finer step say so
@@ -109,6 +112,11 @@ class Problem:
         part.half_at(self.steps * parts // 2)
         return part
 
+    def ahead(self, methods: list[Method]) -> Ahead:
+        """Compile `methods`, and what the reference needs, on two cores."""
+        needed = [*methods, *([] if EXPLICIT in methods else [EXPLICIT])]
+        return Ahead(self.model, needed if self.engine == "numba" else [], self.start, self.laws)
+
     def fine(self, method: Method, parts: int, progress: Callable | None) -> Run:
         """The run with each step taken in `parts`, as far as it comes, recorded at the same times."""
         part, drive = self.part(method, parts), self.drive(parts)
@@ -132,7 +140,7 @@ def find(problem: Problem, runs: Sequence[Run], tell: Callable[[float], None]) -
     methods = [run.method for run in runs]
     implicit = next((m for m in methods if isinstance(m, ImplicitMidpoint | AVF)), ImplicitMidpoint())
     best = Reference(problem.time, np.full((len(problem.time), len(problem.model.states)), np.nan), math.inf)
-    for k, (method, powers) in enumerate(((RK4(), ()), (implicit, (2, 4, 6)))):
+    for k, (method, powers) in enumerate(((EXPLICIT, ()), (implicit, (2, 4, 6)))):
         try:
             found = _refine(problem, method, powers, runs, lambda share, k=k: tell((k + share) / 2))
         except MethodError:
@@ -207,7 +215,7 @@ def _filled(states: np.ndarray, rows: int) -> np.ndarray:
 
 def _apart(found: np.ndarray, reference: np.ndarray) -> float:
     """The largest deviation of `found`, over the rows that both have."""
-    known = reference[np.isfinite(reference).all(axis=1)]
+    known = reference[: np.argmin(np.append(np.isfinite(reference).all(axis=1), False))]
     rows = min(len(found), len(known))
     largest = np.abs(known).max(axis=0, initial=0.0)
     most = float(largest.max(initial=0.0)) or 1.0
