@@ -66,10 +66,11 @@ class Ahead:
         return process
 
     def wait(self, method: Method) -> None:
-        """Until `method` is compiled, if it is one of those compiled ahead; methods come in their order."""
-        if self.process is not None and method in self.later:
+        """Until `method` is compiled, if it is one of those compiled ahead: a line for each of them, in their order."""
+        while self.process is not None and method in self.later:
             assert self.process.stdout is not None
             self.process.stdout.readline()  # empty at once if the process died
+            self.later.pop(0)
 
     def __enter__(self) -> Ahead:
         return self

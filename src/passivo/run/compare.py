@@ -15,7 +15,6 @@ from passivo.errors import MethodError, StepError
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
 from passivo.method.generate import Engine
-from passivo.method.part import CompiledPart
 from passivo.model.system import Model
 from passivo.run.ahead import Ahead, load
 from passivo.run.reference import EXPLICIT, Problem, Reference, find
@@ -121,7 +120,8 @@ def compare(
     progress      called with (what is being done, work done, work in all), the work in units of its own
 
     A method that does not apply has an entry without a run; one that fails on the way keeps what it computed. An
-    interruption raises `KeyboardInterrupt` whose `comparison` holds the entries that were finished.
+    interruption raises `KeyboardInterrupt` whose `comparison` holds the runs that were finished, errors and perhaps
+    costs missing.
     """
     chosen = _titled(methods)
     steps = whole_steps(step, until)
@@ -140,6 +140,8 @@ def compare(
                 entries.append(_entry(problem, title, method, ahead, tell))
             tell("reference")
             ahead.wait(EXPLICIT)
+        # only now: a second process that compiles would slow them down
+        entries[:] = [replace(entry, cost=_cost(problem, entry)) for entry in entries]
         runs = [entry.run for entry in entries if entry.run]
         reference = find(problem, runs, lambda share: tell("reference", share))
         tell.next("reference")
@@ -195,7 +197,7 @@ def _title(method: Method, alike: Sequence[Method]) -> str:
 
 
 def _entry(problem: Problem, title: str, method: Method, ahead: Ahead, tell: _Progress) -> Entry:
-    """One method: compiled, timed and run."""
+    """One method: compiled and run."""
     tell(f"compiling {title}")
     ahead.wait(method)
     try:
@@ -205,7 +207,6 @@ def _entry(problem: Problem, title: str, method: Method, ahead: Ahead, tell: _Pr
         tell.done += 1
         tell.next(f"compiling {title}")
         return Entry(title, method, None, None, None, str(error))
-    cost = _cost(part, problem)
     tell.next(title)
     reason = ""
     try:
@@ -214,11 +215,14 @@ def _entry(problem: Problem, title: str, method: Method, ahead: Ahead, tell: _Pr
     except StepError as error:
         run, reason = error.run, str(error)
     tell.next(title)
-    return Entry(title, method, run, None, cost, reason)
+    return Entry(title, method, run, None, None, reason)
 
 
-def _cost(part: CompiledPart, problem: Problem) -> float | None:
+def _cost(problem: Problem, entry: Entry) -> float | None:
     """Seconds per step of the loop from the start, the least of several repeats, less those of a call without steps."""
+    if entry.run is None or entry.run.steps == 0:
+        return None
+    part = problem.part(entry.method)
     count = min(problem.steps, TIMED)
     table = problem.drive(parts=1).rows(0, stage_times(part, 0, count))
     out = np.empty((count // problem.every + 1, part.module.REPORT_SIZE))
@@ -234,10 +238,10 @@ def _cost(part: CompiledPart, problem: Problem) -> float | None:
         spent, taken = time(count)
         empty, least = time(0)[0], spent
         repeats = 1
-        while taken and (repeats < REPEATS or spent < LEAST):
+        while repeats < REPEATS or spent < LEAST:
             empty, once = min(empty, time(0)[0]), time(count)[0]
             least, spent, repeats = min(least, once), spent + once, repeats + 1
-    return (least - empty) / taken if taken and least > empty else None
+    return (least - empty) / taken if least > empty else None
 
 
 def _plain(value: float | None) -> float | None:
