@@ -30,9 +30,10 @@ _WHERE = {
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
     "passivo.method.part": ("Part", "compile"),
-    "passivo.run.inputs": ("Held",),
+    "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
     "passivo.run.run": ("Run",),
+    "passivo.run.compare": ("Comparison", "compare"),
     "passivo.run.save": ("load",),
     "passivo.run.audit": ("Audit", "audit"),
 }  # fmt: skip
@@ -88,7 +89,8 @@ if TYPE_CHECKING:
     from passivo.model.symbols import symbols  # noqa: F401
     from passivo.model.system import System  # noqa: F401
     from passivo.run.audit import Audit, audit  # noqa: F401
-    from passivo.run.inputs import Held  # noqa: F401
+    from passivo.run.compare import Comparison, compare  # noqa: F401
+    from passivo.run.inputs import Held, Noise  # noqa: F401
     from passivo.run.run import Run  # noqa: F401
     from passivo.run.save import load  # noqa: F401
     from passivo.run.simulate import simulate  # noqa: F401

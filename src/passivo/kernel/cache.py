@@ -32,7 +32,7 @@ _LOCK = threading.RLock()
 def load(key: Any, build: Callable[[], str]) -> ModuleType:
     """The module of `key` (plain data), from this process, from disk, or built by `build()`."""
     with _LOCK:  # a module stands in sys.modules before it is complete
-        name = "passivo_generated_" + digest(key)
+        name = _name(key)
         if name in sys.modules:
             return sys.modules[name]
         path = folder() / f"{name}.py"
@@ -42,6 +42,15 @@ def load(key: Any, build: Callable[[], str]) -> ModuleType:
                 path = Path(tempfile.mkdtemp(prefix="passivo-")) / path.name
             _write_once(path, text)
         return _execute(name, path)
+
+
+def known(key: Any) -> bool:
+    """Whether the module of `key` is in this process or on disk."""
+    return _name(key) in sys.modules or (folder() / f"{_name(key)}.py").exists()
+
+
+def _name(key: Any) -> str:
+    return "passivo_generated_" + digest(key)
 
 
 def _execute(name: str, path: Path) -> ModuleType:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 import uuid
+from abc import ABC
 from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Literal
@@ -33,11 +34,21 @@ def traced(model: Model, laws: Mapping[str, Law]) -> dict[str, tuple[str, tuple[
 def generate(model: Model, method: Method, laws: Mapping[str, Law], engine: Engine) -> ModuleType:
     """The generated module of a model and a method. A hit in the cache needs no SymPy."""
     formulas = traced(model, laws)
+    return cache.load(_key(model, method, formulas, engine), lambda: source_text(model, method, formulas, engine))
+
+
+def missing(model: Model, method: Method, laws: Mapping[str, Law], engine: Engine) -> bool:
+    """Whether the module is not in the cache yet and can be generated from the descriptions alone."""
+    key = _key(model, method, traced(model, laws), engine)
+    return not key[-1] and not cache.known(key)
+
+
+def _key(model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine) -> list:
+    """Everything that shapes the code; last the sources of what is not Passivo's own."""
     description = without_values(model.describe())
     texts = {port: [kind, *parts] for port, (kind, parts) in formulas.items()}
     foreign = [text for thing in (*_classes(model), *type(method).__mro__, *method.kernels) for text in _foreign(thing)]
-    key = ["part", description, method.describe(), texts, engine, foreign]
-    return cache.load(key, lambda: source_text(model, method, formulas, engine))
+    return ["part", description, method.describe(), texts, engine, foreign]
 
 
 def _classes(model: Model) -> list[type]:
@@ -48,7 +59,7 @@ def _classes(model: Model) -> list[type]:
 
 def _foreign(thing: Any) -> list[str]:
     """The source of a class or kernel outside Passivo: an edit of a user's own method must not find the old code."""
-    if thing is object or thing.__module__.startswith("passivo."):
+    if thing in (object, ABC) or thing.__module__.startswith("passivo."):
         return []
     try:
         return [inspect.getsource(thing)]

@@ -228,6 +228,16 @@ def names(text: str) -> set[str]:
     return found - set(_CONSTANTS)
 
 
+def renamed(text: str, new: Mapping[str, str]) -> str:
+    """The formula with its free names replaced as `new` says, all at once."""
+    tree = ast.parse(ast.unparse(_tree(text)), mode="eval").body  # the tree itself is shared
+    calls = {node.func for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node not in calls:
+            node.id = new.get(node.id, node.id)
+    return ast.unparse(tree)
+
+
 def is_condition(text: str) -> bool:
     """Whether a formula is a comparison (a domain) and not a number."""
     return any(isinstance(node, ast.Compare) for node in ast.walk(_tree(text)))

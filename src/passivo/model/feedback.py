@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from passivo.errors import InputError, PassivoError
-from passivo.model.expression import evaluate, names, symbolic, to_text
+from passivo.model.expression import evaluate, names, renamed, symbolic, to_text
 from passivo.model.symbols import symbols
 
 
 class Law:
-    """A law between the output y and the input u of one port, traced once with symbols (one each for a port 1 wide,
-    else a list of them) and kept as formulas in y0, y1, ... and u0, u1, ..."""
+    """A law between the output y and the input u of one port: a function, traced once with symbols (one each for a port
+    1 wide, else a list of them), or text, one per component. Kept as formulas in y0, y1, ... and u0, u1, ...; text for
+    a port 1 wide may say y and u."""
 
     def __init__(self, law: Callable | str | Sequence[str]):
         self.law = law
@@ -39,10 +40,13 @@ class Law:
         if len(parts) != width:
             raise InputError(f"{type(self).__name__} gives {len(parts)} values for a port {width} wide")
         texts = tuple(to_text(part) for part in parts)
+        if width == 1:
+            texts = (renamed(texts[0], {letter: f"{letter}0" for letter in self._letters}),)
         known = {f"{letter}{i}" for letter in self._letters for i in range(width)}
         for text in texts:
             if unknown := names(text) - known:
-                raise InputError(f"{type(self).__name__} uses {sorted(unknown)}; only {sorted(known)} are known in it")
+                usual = sorted(self._letters if width == 1 else known)
+                raise InputError(f"{type(self).__name__} uses {sorted(unknown)}; only {usual} are known in it")
         return texts
 
     _letters = "yu"
@@ -52,7 +56,8 @@ class Law:
 
 
 class Feedback(Law):
-    """u = φ(y) at one port, solved inside the step with its own output: `Feedback(lambda y: -0.05*pv.atan(y))`."""
+    """u = φ(y) at one port, solved inside the step with its own output: `Feedback(lambda y: -0.05*pv.atan(y))`,
+    or as text `Feedback("-0.05*atan(y)")`."""
 
     _letters = "y"
 
@@ -62,7 +67,7 @@ class Feedback(Law):
 
 class Relation(Law):
     """ρ(y, u) = 0 at one port with u as a further unknown, for laws that are steep or many-valued as u(y):
-    `Relation(lambda y, u: y + 8*u**3)`."""
+    `Relation(lambda y, u: y + 8*u**3)`, or as text `Relation("y + 8*u**3")`."""
 
 
 def read(texts: Sequence[str], y: Sequence[Any], u: Sequence[Any]) -> list[Any]:

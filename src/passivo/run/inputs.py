@@ -3,6 +3,7 @@
 number, or a list of them for a wide port        held for the whole run
 array (steps,) or (steps, width)                 one value per step, held over it
 function of t                                    read at the method's own stage times
+Noise(size, seed)                                random, one value per step, held over it
 Feedback(y -> u), Relation((y, u) -> 0)          solved inside the step
 Held(function of (t, y))                         any Python function, sampled at the start of a step and held
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from passivo.model.symbols import symbols
 from passivo.model.system import Model
 
 KEPT = 10_000_000  # numbers of a tabulated function that a run keeps, so that it can be repeated
+BLOCK = 4096  # steps of noise drawn from one generator; part of what a seed means, never to be changed
 
 
 class Held:
@@ -32,6 +35,28 @@ class Held:
 
     def __init__(self, function: Callable[[float, Any], Any]):
         self.function = function
+
+
+class Noise:
+    """Gaussian noise with mean 0, one new value per step, held over it.
+
+    size  standard deviation in the unit of the input: a number, or one per component of the port
+    seed  whole number >= 0; the same seed gives the same run, and ports with equal seeds differ from each other
+    """
+
+    def __init__(self, size: float | Sequence[float], seed: int = 0):
+        try:
+            self.size = np.asarray("None" if size is None else size, dtype=float)  # NumPy would take None for NaN
+        except (TypeError, ValueError):
+            raise InputError(f"the size of Noise is a number, or one per component, not {size!r}") from None
+        if self.size.ndim > 1 or not (np.isfinite(self.size) & (self.size >= 0)).all():
+            raise InputError(f"the size of Noise must be finite and >= 0, not {size!r}; it is a standard deviation")
+        if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+            raise InputError(f"the seed of Noise must be a whole number >= 0, not {seed!r}")
+        self.seed = int(seed)
+
+    def __repr__(self) -> str:
+        return f"Noise({self.size.tolist()}, seed={self.seed})"
 
 
 class Source(ABC):
@@ -49,6 +74,10 @@ class Source(ABC):
     def table(self) -> np.ndarray | None:
         """The array that belongs into a saved run beside the description."""
         return None
+
+    def refined(self, parts: int) -> Source:
+        """The same signal for steps `parts` times finer."""
+        return self
 
 
 class Constant(Source):
@@ -79,6 +108,59 @@ class Table(Source):
 
     def table(self) -> np.ndarray:
         return self.array
+
+    def refined(self, parts: int) -> Source:
+        if self.array.ndim == 3:
+            raise InputError(f"the input {self.name!r} is known only at the stages of one method; give the function")
+        return Stretched(self, parts)
+
+
+class Drawn(Source):
+    """`Noise` at a port or signal, `place` its number among them.
+
+    Any step can be drawn at any time: a block of steps has a generator of its own, named by seed, place and block.
+    """
+
+    def __init__(self, name: str, width: int, noise: Noise, place: int):
+        super().__init__(name, width)
+        if noise.size.ndim and noise.size.shape != (width,):
+            raise InputError(f"the size of the Noise at {name!r} has {noise.size.size} values for a width of {width}")
+        self.size, self.seed, self.place = np.broadcast_to(noise.size, (width,)), noise.seed, place
+        self.drawn: tuple[int, np.ndarray] = (-1, np.empty(0))
+
+    def _block(self, number: int) -> np.ndarray:
+        if self.drawn[0] != number:  # an audit asks for one step at a time
+            random = np.random.Generator(np.random.PCG64([self.seed, self.place, number]))
+            self.drawn = (number, self.size * random.standard_normal((BLOCK, self.width)))
+        return self.drawn[1]
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        last = first + len(times)
+        blocks = range(first // BLOCK, (last - 1) // BLOCK + 1)
+        rows = np.concatenate([self._block(number) for number in blocks])[first - blocks[0] * BLOCK :][: len(times)]
+        return np.broadcast_to(rows[:, None, :], (*times.shape, self.width))
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "noise", "size": self.size.tolist(), "seed": self.seed}
+
+    def refined(self, parts: int) -> Source:
+        return Stretched(self, parts)
+
+
+class Stretched(Source):
+    """A source of one value per step, each held over `parts` finer steps."""
+
+    def __init__(self, source: Source, parts: int):
+        super().__init__(source.name, source.width)
+        self.source, self.parts = source, parts
+
+    def values(self, first: int, times: np.ndarray) -> np.ndarray:
+        rows = np.arange(first, first + len(times)) // self.parts
+        coarse = np.empty((rows[-1] - rows[0] + 1, times.shape[1]))  # such a source does not look at the time
+        return self.source.values(int(rows[0]), coarse)[rows - rows[0]]
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "stretched", "parts": self.parts, "source": self.source.describe()}
 
 
 class Traced(Source):
@@ -124,6 +206,11 @@ class Function(Source):
     def table(self) -> np.ndarray | None:
         return np.concatenate(self.kept) if self.kept else None
 
+    def refined(self, parts: int) -> Source:
+        twin = Function(self.name, self.width, self.function)
+        twin.kept = None
+        return twin
+
 
 class Sampled(Function):
     """`Held`: the driver asks for one step at a time and tells its start and the output there first."""
@@ -142,6 +229,12 @@ class Sampled(Function):
             self.kept = None
         return result
 
+    def refined(self, parts: int) -> Source:
+        raise InputError(
+            f"the input {self.name!r} is Held: it samples the output once per step, so another step is another system; "
+            "say it as a Feedback, or as a function of t"
+        )
+
 
 class Inputs:
     """All inputs of a run, in the order of the model's ports and signals."""
@@ -159,8 +252,10 @@ class Inputs:
             if name in model.signals:
                 raise InputError(f"{name!r} is a signal and carries no power; a Feedback or Relation needs a port")
         self.sources = [
-            Constant(name, np.zeros(width)) if name in self.laws else _source(name, given.get(name, 0.0), width, steps)
-            for name, width in widths.items()
+            Constant(name, np.zeros(width))
+            if name in self.laws
+            else _source(name, given.get(name, 0.0), width, steps, place)
+            for place, (name, width) in enumerate(widths.items())
         ]
         self.offsets = dict(zip(widths, np.cumsum([0, *widths.values()])))
 
@@ -178,6 +273,12 @@ class Inputs:
             raise FileError("a stored input was made for a method with another number of stages")
         joined = np.concatenate([np.broadcast_to(b, (count, *b.shape[1:])) for b in blocks], axis=2)
         return np.ascontiguousarray(joined.reshape(count, -1), dtype=float)
+
+    def refined(self, parts: int) -> Inputs:
+        """The same signals for steps `parts` times finer; what functions give is not kept."""
+        twin = copy(self)
+        twin.sources = [source.refined(parts) for source in self.sources]
+        return twin
 
     def describe(self) -> dict[str, Any]:
         result = {source.name: source.describe() for source in self.sources}
@@ -201,6 +302,8 @@ def rebuild(description: Mapping[str, Any], tables: Mapping[str, np.ndarray]) ->
                 result[name] = Traced(name, entry["texts"])
             case "table":
                 result[name] = Table(name, np.asarray(tables[name]))
+            case "noise":
+                result[name] = Noise(entry["size"], entry["seed"])
             case "Feedback":
                 result[name] = Feedback(entry["texts"])
             case "Relation":
@@ -210,7 +313,7 @@ def rebuild(description: Mapping[str, Any], tables: Mapping[str, np.ndarray]) ->
     return result
 
 
-def _source(name: str, value: Any, width: int, steps: int) -> Source:
+def _source(name: str, value: Any, width: int, steps: int, place: int) -> Source:
     if isinstance(value, Source):
         table = value.table()
         if value.width != width or (table is not None and len(table) < steps):
@@ -218,6 +321,8 @@ def _source(name: str, value: Any, width: int, steps: int) -> Source:
         return value
     if isinstance(value, Held):
         return Sampled(name, width, value.function)
+    if isinstance(value, Noise):
+        return Drawn(name, width, value, place)
     if callable(value):
         texts = _trace(value, width)
         return Traced(name, texts) if texts is not None else Function(name, width, value)
@@ -230,7 +335,8 @@ def _source(name: str, value: Any, width: int, steps: int) -> Source:
         array = np.asarray("None" if value is None else value, dtype=float)  # NumPy would take None for NaN
     except (TypeError, ValueError):
         raise InputError(
-            f"the input {name!r} is {value!r}; expected a number, an array, a function of t, Feedback, Relation or Held"
+            f"the input {name!r} is {value!r}; "
+            "expected a number, an array, a function of t, Noise, Feedback, Relation or Held"
         ) from None
     if array.ndim == 0 or (width > 1 and array.shape == (width,)):
         return Constant(name, np.broadcast_to(array, (width,)).copy())

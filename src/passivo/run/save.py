@@ -117,7 +117,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "params": run.params,
         "start": run.start,
         "inputs": run.drive,
-        "seed": None,  # nothing in a run of one system is random
+        "seed": {name: entry["seed"] for name, entry in run.drive.items() if "seed" in entry},
         "rows": list(run.rows),
         "iterations": run.iterations,
         "cut_steps": run.cut_steps,

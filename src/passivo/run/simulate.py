@@ -35,24 +35,39 @@ def simulate(
     """Step `model` by `method` from 0 until the last tick <= `until`; gives a `Run`.
 
     start         state name -> value; the others start at the model's minimum, or at 0
-    inputs        port or signal name -> number, array, function of t, Feedback, Relation or Held; default 0
+    inputs        port or signal name -> number, array, function of t, Noise, Feedback, Relation or Held; default 0
     record_every  keep every n-th row (the last one always); all steps are booked in the ledger
     engine        "numba" (machine code) or "python" (the same source as plain Python)
     progress      called now and then with (steps done, steps in all)
 
     A step that fails raises a `StepError`; its `run` holds what was computed until then, with verdict "none".
     """
-    size, duration = seconds(step, "step"), seconds(until, "until")
-    steps = int(duration / size * (1 + Fraction(1, 10**12)))  # 60*0.03 is meant as 1.8, whatever its last digit
-    if steps < 1:
-        raise InputError(f"until = {until} s is shorter than one step of {step} s; nothing to simulate")
-    if not isinstance(record_every, int | np.integer) or record_every < 1:
-        raise InputError(f"record_every must be a whole number >= 1, not {record_every!r}")
+    steps, every = whole_steps(step, until), checked_every(record_every)
     drive = Inputs(model, inputs, steps) if isinstance(model, Model) else None
     part = compile(model, method, step, start=start, laws=drive.laws if drive else None, engine=engine)
     assert drive is not None
     part.half_at(steps // 2)
-    return Recorder(part, drive, steps, int(record_every), progress).go()
+    return Recorder(part, drive, steps, every, progress).go()
+
+
+def whole_steps(step: Any, until: Any) -> int:
+    """How many steps of `step` seconds fit into `until` seconds, one at least."""
+    size, duration = seconds(step, "step"), seconds(until, "until")
+    steps = int(duration / size * (1 + Fraction(1, 10**12)))  # 60*0.03 is meant as 1.8, whatever its last digit
+    if steps < 1:
+        raise InputError(f"until = {until} s is shorter than one step of {step} s; nothing to simulate")
+    return steps
+
+
+def checked_every(record_every: Any) -> int:
+    if not isinstance(record_every, int | np.integer) or record_every < 1:
+        raise InputError(f"record_every must be a whole number >= 1, not {record_every!r}")
+    return int(record_every)
+
+
+def stage_times(part: CompiledPart, first: int, count: int) -> np.ndarray:
+    """When the inputs of `count` steps are read, in seconds: (count, stages)."""
+    return (np.arange(first, first + count)[:, None] + np.array(part.method.nodes)) * part.dt
 
 
 class Recorder:
@@ -89,7 +104,7 @@ class Recorder:
     def _chunk(self, done: int) -> int:
         part, inputs = self.part, self.inputs
         count = min(1 if inputs.sampled else CHUNK, self.steps - done)
-        times = (np.arange(done, done + count)[:, None] + np.array(part.method.nodes)) * part.dt
+        times = stage_times(part, done, count)
         for source in inputs.sampled:
             at = inputs.offsets[source.name]
             source.time = done * part.dt
