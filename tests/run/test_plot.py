@@ -11,7 +11,7 @@ from matplotlib.text import Text
 
 import passivo as pv
 from passivo.run import draw, plot
-from passivo.run.plot import plot_comparison
+from passivo.run.plot_comparison import plot_comparison
 
 L = pv.library
 

@@ -69,6 +69,10 @@ JUNK = st.recursive(
     ),
     max_leaves=8,
 )
+PIECES = [
+    "a: ", "&x ", "*x", "- ", "[", "]", "{", "}", "\n", "  ", "!!python/name:os.system ", "<<: ", "? ", ": ", "|", ">",
+    "---\n", "...\n", "%YAML 9.9\n", "system: ", "run: ", "oscillator", "'", '"', "#", "\t", "1e999", "\ufeff",
+]  # fmt: skip
 FORMULAS = st.recursive(
     st.sampled_from(["q", "p", "q1", "k", "b", "m", "t", "y", "y0", "u", "w1", "x", "1", "0.5", "2", "3", "0"]),
     lambda inner: (
@@ -208,40 +212,7 @@ def test_any_bytes(attack, content):
 @FUZZ
 @given(
     content=st.lists(
-        st.sampled_from(
-            [
-                "a: ",
-                "&x ",
-                "*x",
-                "- ",
-                "[",
-                "]",
-                "{",
-                "}",
-                "\n",
-                "  ",
-                "!!python/name:os.system ",
-                "<<: ",
-                "? ",
-                ": ",
-                "|",
-                ">",
-            ]
-            + [
-                "---\n",
-                "...\n",
-                "%YAML 9.9\n",
-                "system: ",
-                "run: ",
-                "oscillator",
-                "'",
-                '"',
-                "#",
-                "\t",
-                "1e999",
-                "\ufeff",
-            ]
-        ),
+        st.sampled_from(PIECES),
         max_size=40,
     ).map("".join)
 )

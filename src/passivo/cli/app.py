@@ -18,6 +18,7 @@ from passivo.errors import PassivoError
 
 PASSIVE, ACTIVE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
 ABOUT = "Simulate physical systems so that no energy is ever created unnoticed."
+CODES = "Exit codes: 0 passive, 1 active, 2 a mistake, 130 stopped by Ctrl-C."
 
 app = typer.Typer(
     help=ABOUT,
@@ -25,7 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="\b\nExit codes: 0 passive, 1 active, 2 a mistake, 130 stopped by Ctrl-C.\nStart with: passivo run oscillator",
+    epilog=f"\b\n{CODES}\nStart with: passivo run oscillator",
 )
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables, for scripts.")]
 

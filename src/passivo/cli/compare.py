@@ -101,17 +101,26 @@ def show(chosen: Scenario, found: Comparison, files: list[str]) -> None:
     for entry in found.entries:
         if entry.reason:
             out.print(f"{entry.title}: {entry.reason}", style="dim", soft_wrap=False)
-    known = f"{found.reference.accuracy:.0e}" if found.reference.accuracy > 0 else "roundoff"
-    out.print(
-        f"error      largest deviation of a state from a reference solution (itself known to {known}), "
-        "as a share of that state's largest value\n"
-        "created    most energy the numerics made in any stretch of time, in joules; removed: took away\n"
-        "per step   on this machine, ledger included",
-        style="dim",
-    )
+    out.print(meanings(found))
     out.print()
     for file in files:
         out.print(f"written  {file}", soft_wrap=True)
+
+
+def meanings(found: Comparison) -> Table:
+    """What the columns say, in small print."""
+    from passivo.cli.show import table
+
+    known = share(found.reference.accuracy)
+    grid = table("", "", left=("",))
+    grid.show_header, grid.row_styles = False, ["dim"]
+    grid.add_row(
+        "error", f"largest deviation from a reference (known to {known}), as a share of a state's largest value"
+    )
+    grid.add_row("created", "most energy the numerics made in any stretch of time, in joules")
+    grid.add_row("removed", "most energy they took away")
+    grid.add_row("per step", "on this machine, ledger included")
+    return grid
 
 
 def comparison_table(found: Comparison) -> Table:
@@ -127,7 +136,7 @@ def comparison_table(found: Comparison) -> Table:
         grid.add_row(
             entry.title,
             str(entry.method.order),
-            small(entry.error),
+            share(entry.error),
             *(energy(value, verdict.roundoff, entry.run.steps) for value in (verdict.bias, verdict.removed)),
             per_step(entry.cost),
             coloured(kind(entry), verdict.kind),
@@ -142,11 +151,11 @@ def kind(entry: Entry) -> str:
     return "active, bounded" if verdict.kind == "active" and verdict.bounded else verdict.kind
 
 
-def small(value: float | None) -> str:
-    """A share, as 1.3e-4."""
+def share(value: float | None) -> str:
+    """Two digits, as 0.41 or 1.3e-5."""
     if value is None:
         return ""
-    mantissa, _, exponent = f"{value:.1e}".partition("e")
+    mantissa, _, exponent = f"{value:.2g}".partition("e")
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 

@@ -40,7 +40,8 @@ def reproduce(
 ) -> int:
     """Make figures of the papers anew.
 
-    Each gives a picture, its data, and a text that says which statements of the paper hold, with numbers. The exit code is 0 if every statement holds, 1 if one does not.
+    Each gives a picture, its data, and a text that says which statements of the paper hold, with numbers. The exit
+    code is 0 if every statement holds, 1 if one does not.
     """
     from passivo.cli.show import preparing, print_json
     from passivo.reproduce.figure import figure, figures
@@ -76,12 +77,12 @@ def settings(given: list[str] | None) -> dict[str, float]:
 
 
 def write_files(item: Figure, outcome: Outcome, folder: Path) -> list[str]:
-    from passivo.run.plot import save_figure
+    from passivo.run.draw import write
     from passivo.run.save import write_columns
 
     files = [folder / f"{item.name}.{kind}" for kind in FORMATS]
     for target in files[:2]:
-        save_figure(outcome.picture, target)
+        write(outcome.picture, target)
     write_columns(files[2], outcome.data)
     files[3].write_text("\n".join([f"{item.title} ({item.source})", "", *report(outcome)]) + "\n", encoding="utf-8")
     return [str(target) for target in files]

@@ -15,8 +15,6 @@ from passivo.scenario.scenario import DEFAULT, Scenario, built_in, template
 if TYPE_CHECKING:
     from passivo.run.run import Run
 
-METHOD_HELP = "A method by name, or with options: '{name: SymplecticEuler, variant: q}'."
-
 
 def complete_scenario(incomplete: str) -> list[str]:
     files = sorted(str(path) for path in Path().glob("*.y*ml"))
@@ -30,7 +28,18 @@ def complete_method(incomplete: str) -> list[str]:
 
 
 ScenarioArgument = Annotated[
-    str, typer.Argument(metavar="NAME|FILE.yaml", help="A built-in scenario (see --list) or a file.", autocompletion=complete_scenario)
+    str,
+    typer.Argument(
+        metavar="NAME|FILE.yaml", help="A built-in scenario (see --list) or a file.", autocompletion=complete_scenario
+    ),
+]
+MethodOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="A method by name, or with options: '{name: SymplecticEuler, variant: q}'.",
+        autocompletion=complete_method,
+    ),
 ]
 Step = Annotated[str | None, typer.Option(metavar="SECONDS", help="Length of a step.")]
 Until = Annotated[str | None, typer.Option(metavar="SECONDS", help="Length of the run.")]
@@ -43,7 +52,9 @@ Input = Annotated[
     typer.Option("--input", metavar="PORT=VALUE", help="A number, a formula of t, or as in a scenario file."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, metavar="N", help="Of everything random in the scenario.")]
-Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for what is written; default: the scenario's, out.")]
+Out = Annotated[
+    Path | None, typer.Option(metavar="DIR", help="Where to write; default: the scenario's folder, or out.")
+]
 
 
 @command("""
@@ -58,7 +69,7 @@ Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for what i
 """)
 def run(
     scenario: ScenarioArgument = DEFAULT,
-    method: Annotated[str | None, typer.Option(metavar="NAME", help=METHOD_HELP, autocompletion=complete_method)] = None,
+    method: MethodOption = None,
     step: Step = None,
     until: Until = None,
     set_: Set = None,
@@ -68,7 +79,9 @@ def run(
     write_template: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="Write a built-in scenario to NAME.yaml, to start from.", autocompletion=complete_scenario
+            metavar="NAME",
+            help="Write a built-in scenario to NAME.yaml, to change.",
+            autocompletion=complete_scenario,
         ),
     ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the built-in scenarios.")] = False,
@@ -91,7 +104,9 @@ def run(
 
         print_json({"scenario": chosen.name, **run_data(result), "files": files})
     else:
-        show(chosen, result, files, seed)
+        show(chosen, result, files, scenario)
+        if seed is not None and not chosen.random:
+            typer.echo("\nnothing in this scenario is random: --seed changed nothing")
     return code
 
 
@@ -135,7 +150,9 @@ def writable(folder: Path) -> Path:
         with tempfile.TemporaryFile(dir=folder):
             return folder
     except OSError as error:
-        raise FileError(f"nothing can be written to {folder}: {error.strerror or error}; choose another --out") from None
+        raise FileError(
+            f"nothing can be written to {folder}: {error.strerror or error}; choose another --out"
+        ) from None
 
 
 def simulate(chosen: Scenario, json: bool) -> tuple[Run, int]:
@@ -174,7 +191,7 @@ def write_files(result: Run, folder: Path, chosen: Scenario) -> list[str]:
     return files
 
 
-def show(chosen: Scenario, result: Run, files: list[str], seed: int | None) -> None:
+def show(chosen: Scenario, result: Run, files: list[str], source: str) -> None:
     from passivo.cli.show import coloured, console, ledger_table
 
     out = console()
@@ -185,13 +202,13 @@ def show(chosen: Scenario, result: Run, files: list[str], seed: int | None) -> N
     out.print()
     out.print(ledger_table(result))
     out.print()
-    if seed is not None and not chosen.random:
-        out.print("nothing in this scenario is random: --seed changed nothing\n", soft_wrap=True)
     for file in files:
         out.print(f"written  {file}", soft_wrap=True)
     if saved := [file for file in files if file.endswith(".zarr")]:
         out.print(f"\nTry next: passivo audit {saved[0]}", soft_wrap=True)
-        out.print(f"          passivo compare {chosen.name if chosen.name in built_in() else 'FILE.yaml'}", soft_wrap=True)
+        out.print(
+            f"          passivo compare {chosen.name if chosen.name in built_in() else 'FILE.yaml'}", soft_wrap=True
+        )
 
 
 def write(name: str, json: bool) -> int:

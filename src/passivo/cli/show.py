@@ -55,7 +55,9 @@ def joules(value: float) -> str:
 
 def ledger_table(run: Run) -> Table:
     """One row per part and connection, and the total."""
-    grid = table("joules", "stored at 0", "at the end", "received", "lost", "created", "verdict", left=("joules", "verdict"))
+    grid = table(
+        "joules", "stored at 0", "at the end", "received", "lost", "created", "verdict", left=("joules", "verdict")
+    )
     for name, (before, after) in ends(run).items():
         verdict = verdict_of(run, name)
         numbers = [before["stored"], *(after[key] for key in ("stored", "work", "lost", "created"))]

@@ -25,7 +25,16 @@ from typing import Any
 
 from passivo.errors import FileError
 
-LOOKERS = ("run", "scenario", "sweep", "device", "loop", "studio", "reproduce", "cli")  # rooms that shape no generated code
+LOOKERS = (
+    "run",
+    "scenario",
+    "sweep",
+    "device",
+    "loop",
+    "studio",
+    "reproduce",
+    "cli",
+)  # rooms that shape no generated code
 _LOCK = threading.RLock()
 
 

@@ -15,7 +15,7 @@ _MATH = "sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh, atanh,
 
 _HEADERS = {
     "python": f"""
-from passivo.kernel.plain import {_MATH}
+from passivo.kernel.plain import {_MATH}, max, min
 
 def leaf(function): return function
 entry = leaf

@@ -159,7 +159,7 @@ def chord(m, h):
         apply(m, 1.0)
         if polish and settled(m, h):
             return True
-        contraction = size / last if iteration > 0 else 1.0
+        contraction = size / last if iteration > 0 and last > 0.0 else 1.0
         if size <= CONVERGED:
             if size * contraction <= NEGLIGIBLE and settled(m, h):
                 return True

@@ -14,6 +14,7 @@ import sympy as sp
 from sympy.printing.precedence import PRECEDENCE, precedence
 from sympy.printing.pycode import PythonCodePrinter
 
+from passivo.errors import ModelError
 from passivo.kernel.slopes import ratio
 
 
@@ -86,6 +87,20 @@ class _Printer(PythonCodePrinter):
 
     def _print_Min(self, expr):
         return f"min({', '.join(self._print(arg) for arg in expr.args)})"
+
+    def _refuse(self, expr) -> Any:
+        raise ModelError(
+            "a formula of the system, or its slope, is not finite or cannot be derived: "
+            "look for a division by 0, log(0), 0**q, or sign and Abs of what is always 0"
+        )
+
+    _print_NaN = _print_ComplexInfinity = _print_Infinity = _print_NegativeInfinity = _refuse
+
+    def _print_Derivative(self, expr):
+        return self._refuse(expr)
+
+    def _print_Subs(self, obj):
+        return self._refuse(obj)
 
     def _print_Relational(self, expr):
         level = precedence(expr)

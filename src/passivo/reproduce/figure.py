@@ -48,8 +48,10 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure of a paper. `make(params, advance)` computes it; statements about the paper's own numbers are made only
-    where no parameter was changed."""
+    """One figure of a paper. `make(params, advance)` computes it.
+
+    Statements about the paper's own numbers are made only where no parameter was changed.
+    """
 
     name: str
     title: str

@@ -81,7 +81,7 @@ class Comparison:
 
     def plot(self, path: str | PathLike | None = None) -> Any:
         """The methods in one picture; written to `path` (png, pdf, svg) or returned as a figure."""
-        from passivo.run.plot import plot_comparison  # pyright: ignore[reportAttributeAccessIssue]
+        from passivo.run.plot_comparison import plot_comparison
 
         return plot_comparison(self, path)
 

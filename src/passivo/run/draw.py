@@ -1,11 +1,12 @@
 """What all pictures share: one style, lines thinned to their extremes, axes with readable numbers and a unit.
 
-Matplotlib is loaded by whoever makes the figure; here it only comes in as axes.
+Matplotlib is loaded when the first figure is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import ceil, cos, floor, log10, pi, sin
@@ -27,6 +28,7 @@ RAMP = ((0.0, 0.16, 0.36), (0.0, 0.62, 0.55), (0.93, 0.82, 0.25))  # dark to lig
 MOST_POINTS = 4000
 FEW_POINTS = 40
 LONGEST = 40
+LONGEST_LABEL = 16  # letters beside an axis
 ROOM = 64  # letters above an axis
 MOST_PARTS = 4
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.5))
@@ -287,19 +289,36 @@ def _around(half: float, up: float) -> Iterator[tuple[float, float]]:
             yield cos(angle) * (distance + half), sin(angle) * (distance + up)
 
 
+@contextmanager
+def figure(width: float, height: float, layout: Any = "constrained", style: Any = STYLE) -> Iterator[Any]:
+    """An empty picture in the common style, its sizes in inches; all that is drawn inside the block has that style."""
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    with mpl.rc_context(style):
+        yield Figure(figsize=(width, height), layout=layout)
+
+
 def write(figure: Any, path: str | PathLike | None) -> None:
     """Write the picture in the format that the name of the file asks for."""
     if path is None:
         return
+    import matplotlib as mpl
+
     known = figure.canvas.get_supported_filetypes()
     if Path(path).suffix.lstrip(".").lower() not in known:
         raise InputError(f"a picture cannot be written as {Path(path).name!r}; use .png, .svg or .pdf")
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=160)
+    with mpl.rc_context(STYLE):
+        figure.savefig(path, dpi=160)
 
 
 def finite(values: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(values), values, np.nan)
+
+
+def size_of(values: np.ndarray) -> float:
+    return float(np.nanmax(np.abs(finite(values)), initial=0.0))
 
 
 def _explodes(values: np.ndarray) -> bool:

@@ -1,6 +1,7 @@
 """What drives the ports and signals of a run, and how it is read at the stage times of a method.
 
 number, or a list of them for a wide port        held for the whole run
+text such as "sin(3*t)", or a list of them       a formula of t
 array (steps,) or (steps, width)                 one value per step, held over it
 function of t                                    read at the method's own stage times
 Noise(size, seed)                                random, one value per step, held over it
@@ -326,11 +327,8 @@ def _source(name: str, value: Any, width: int, steps: int, place: int) -> Source
     if callable(value):
         texts = _trace(value, width)
         return Traced(name, texts) if texts is not None else Function(name, width, value)
-    if isinstance(value, str):
-        text = to_text(value)
-        if unknown := names(text) - {"t"}:
-            raise InputError(f"the input {name!r} uses {sorted(unknown)}; a formula of an input knows only t")
-        return Traced(name, [text] * width)
+    if isinstance(value, str) or (isinstance(value, list | tuple) and any(isinstance(part, str) for part in value)):
+        return Traced(name, _formulas(name, value, width))
     try:
         array = np.asarray("None" if value is None else value, dtype=float)  # NumPy would take None for NaN
     except (TypeError, ValueError):
@@ -350,6 +348,17 @@ def _source(name: str, value: Any, width: int, steps: int, place: int) -> Source
         + f" or one row per step: ({steps},)" * (width == 1)
         + f" or ({steps}, {width})"
     )
+
+
+def _formulas(name: str, value: Any, width: int) -> list[str]:
+    """Formulas of t, one per component; a single one stands for all of them."""
+    texts = [to_text(value)] * width if isinstance(value, str) else [to_text(part) for part in value]
+    if len(texts) != width:
+        raise InputError(f"the input {name!r} has {len(texts)} formulas for a width of {width}; give one for each")
+    for text in texts:
+        if unknown := names(text) - {"t"}:
+            raise InputError(f"the input {name!r} uses {sorted(unknown)}; a formula of an input knows only t")
+    return texts
 
 
 def _trace(function: Callable, width: int) -> list[str] | None:
@@ -381,5 +390,3 @@ def _row(value: Any, width: int, name: str, what: str) -> np.ndarray:
     if row.size != width:
         raise InputError(f"input {name!r}: {what} {row.size} values for a width of {width}")
     return row
-
-

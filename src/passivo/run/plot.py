@@ -1,52 +1,38 @@
-"""Pictures of runs, for print and screen: what happened, the ledger, and what the numerics created."""
+"""The picture of a run, for print and screen: what happened, the ledger, and what the numerics created."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from math import ceil, isfinite, log10
+from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from passivo.errors import InputError
 from passivo.run.draw import (
     COLOURS,
     DASHED,
     GREY,
-    ROOM,
-    STYLE,
+    LONGEST_LABEL,
     VERDICTS,
     Line,
-    bounds,
-    by_rows,
-    columns_of,
-    decades,
     draw,
     draw_ledger,
-    finite,
+    figure,
     ledger_of,
     legend,
-    logarithmic,
     power_of,
     ramp,
     short,
-    spread,
-    ten,
-    thin,
+    size_of,
     time_label,
-    times,
-    trace,
     write,
 )
-from passivo.run.run import COLUMNS, Run
+from passivo.run.run import Run
 
 MOST_AXES = 8
 MOST_NAMES = 6  # lines in an axis that are told apart by name; beyond, they go from dark to light
-LONGEST_LABEL = 16  # letters beside an axis
 
 
 @dataclass(frozen=True)
@@ -73,15 +59,11 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
 
     On the left states and driven ports, one axis per unit; on the right the ledger; the verdict is the title.
     """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    with mpl.rc_context(STYLE):
-        groups = _groups(run)
-        columns = 2 if groups else 1
-        figure = Figure(figsize=(4.9 * columns, max(4.4, 1.2 * len(groups) + 1.0)), layout="constrained")
+    groups = _groups(run)
+    columns = 2 if groups else 1
+    with figure(4.9 * columns, max(4.4, 1.2 * len(groups) + 1.0)) as picture:
         # columns of their own, so that the rows of one do not push those of the other
-        *beside, ledger = figure.subfigures(1, columns, squeeze=False)[0]
+        *beside, ledger = picture.subfigures(1, columns, squeeze=False)[0]
         left = [axis for side in beside for axis in side.subplots(len(groups), squeeze=False)[:, 0]]
         right = list(ledger.subplots(2))
         for axis, group in zip(left, groups):
@@ -90,9 +72,9 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
         for column in filter(None, (left, right)):
             _clock(column, run)
             column[0].figure.align_ylabels(column)
-        _title(figure, run)
-        write(figure, path)
-        return figure
+        _title(picture, run)
+    write(picture, path)
+    return picture
 
 
 def _groups(run: Run) -> list[list[Series]]:
@@ -157,7 +139,7 @@ def _names(group: list[Series]) -> str:
 
 
 def _share(series: Series) -> Series:
-    largest = _size(series.values) or 1.0
+    largest = size_of(series.values) or 1.0
     name = f"{short(series.name, 14)} / {largest:.3g} {series.unit}".rstrip()
     return Series(name, series.kind, "1", series.values / largest)
 
@@ -174,217 +156,9 @@ def _clock(column: list[Any], run: Run) -> None:
             axis.set_xticks([0.0])
 
 
-def _title(figure: Any, run: Run) -> None:
-    width = 120 if figure.get_figwidth() > 6 else 58
+def _title(picture: Any, run: Run) -> None:
+    width = 120 if picture.get_figwidth() > 6 else 58
     colour, verdict = VERDICTS[run.verdict.kind], textwrap.fill(str(run.verdict), width)
     facts = f"{short(run.model.name, 60)} by {type(run.method).__name__}, {run.steps} steps of {run.step:g} s"
-    figure.suptitle(verdict, x=0.01, ha="left", fontsize=10, color=colour, fontweight="bold")
-    figure.supxlabel(facts, x=0.99, ha="right", fontsize=8, color=GREY)
-
-
-# -- several methods on one model -----------------------------------------------------------------------------------
-
-DASHES: tuple[Any, ...] = (
-    "-", (0, (5, 2)), (0, (1, 1.2)), (0, (6, 1.5, 1, 1.5)),
-    (0, (2.5, 1.2)), (0, (9, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (1, 3)),
-)  # fmt: skip
-MARKS = {"exact": "o", "passive": "v", "booked": "s", "active, bounded": "D", "active": "^", "no verdict": "X"}
-WIDE, HIGH = 12.8, 7.2  # inches: the shape of a slide
-HEAD = 0.85
-PERIODS = 3
-MOST_TURNS = 40
-FAR = 10.0  # an error of ten times the largest value; beyond, a method is only wrong
-Strokes = Mapping[str, dict[str, Any]]
-
-
-def plot_comparison(comparison: Any, path: str | PathLike | None = None) -> Any:
-    """Draw a `Comparison` of methods; write it to `path` if given, and return the figure.
-
-    The first position near the end, the energy that each method created, and error against cost. A method keeps its
-    colour and its dashes throughout.
-    """
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
-    if not comparison.model.states:
-        raise InputError(f"{comparison.model.name!r} has no states: all methods agree, and there is nothing to compare")
-    strokes = {entry.title: _stroke(i) for i, entry in enumerate(comparison.entries)}
-    ran = [entry for entry in comparison.entries if entry.run is not None]
-    notes = textwrap.wrap(" · ".join(_notes(comparison)), 215)
-    below = 0.1 + 0.15 * len(notes)  # inches of small print, then of names
-    columns = columns_of(["reference", *(f"{entry.title}   " for entry in ran)], 150)
-    foot = below + 0.65 + 0.21 * -(-(len(ran) + 1) // columns)
-    middle = (foot + HIGH - HEAD) / 2
-    with mpl.rc_context({**STYLE, "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold"}):
-        figure = Figure(figsize=(WIDE, HIGH))
-        room = lambda x, y, right, top: (x / WIDE, y / HIGH, (right - x) / WIDE, (top - y) / HIGH)  # noqa: E731
-        motion = figure.add_axes(room(0.95, middle + 0.4, 7.5, HIGH - HEAD))
-        created = figure.add_axes(room(0.95, foot, 7.5, middle - 0.4))
-        cost = figure.add_axes(room(8.5, foot, 12.6, HIGH - HEAD - 0.2))
-        _motion(motion, comparison, strokes)
-        _created(created, ran, strokes, comparison.reference.time)
-        _cost(cost, comparison, strokes)
-        title = f"{short(comparison.model.name, 60)}: steps of {comparison.step:g} s until {comparison.until:g} s"
-        figure.text(0.015, 1 - 0.12 / HIGH, title, fontsize=15, fontweight="bold", va="top")
-        figure.text(0.015, 0.08 / HIGH, "\n".join(notes), fontsize=8, color="#444444", va="bottom")
-        figure.legend(
-            *(by_rows([*first, *rest], columns) for first, rest in zip(_keys(motion, 1), _keys(created, None))),
-            loc="lower center", bbox_to_anchor=(0.5, below / HIGH), ncols=columns, fontsize=10, handlelength=3.2,
-            borderaxespad=0.0, labelspacing=0.3,
-        )  # fmt: skip
-        write(figure, path)
-        return figure
-
-
-def _keys(axis: Any, most: int | None) -> tuple[list[Any], list[str]]:
-    handles, labels = axis.get_legend_handles_labels()
-    return handles[:most], labels[:most]
-
-
-def _stroke(i: int) -> dict[str, Any]:
-    """How the i-th method is drawn: told apart by colour, and without colour by dashes (and dots beyond eight)."""
-    dots = {"marker": ".", "markersize": 7, "markevery": 0.09} if i >= len(DASHES) else {"marker": ""}
-    return {"color": COLOURS[i % len(COLOURS)], "linestyle": DASHES[i % len(DASHES)], "linewidth": 1.6, **dots}
-
-
-def _motion(axis: Any, comparison: Any, strokes: Strokes) -> None:
-    """The first position of each run in the last few periods, between limits set by the reference."""
-    model, name = comparison.model, _position(comparison)
-    low, high, lines = _near_the_end(comparison, strokes)
-    power, clock = power_of(max(abs(low), abs(high))), power_of(lines[0].time[-1])
-    reach = high - low  # a line may leave the axis, but 1e300 cannot be drawn
-    trace(axis, [replace(line, values=np.clip(line.values, low - reach, high + reach)) for line in lines], power)
-    axis.set_title(f"{short(name)} near the end")
-    axis.set_ylabel(f"{short(name, LONGEST_LABEL)} [{times(power)}{model.unit(name) or 'SI'}]")
-    axis.set_xlabel(time_label(lines[0].time))
-    axis.set_xlim(*(lines[0].time[[0, -1]] * 10.0**-clock))
-    axis.set_ylim(low * 10.0**-power, high * 10.0**-power)
-
-
-def _position(comparison: Any) -> str:
-    return (comparison.model.positions or comparison.model.states)[0]
-
-
-def _near_the_end(comparison: Any, strokes: Strokes) -> tuple[float, float, list[Line]]:
-    """Limits by the reference, and the lines of the last few periods; the reference first."""
-    column = comparison.model.states.index(_position(comparison))
-    reference = comparison.reference
-    begin = _window(reference.time, reference.states[:, column])
-    known = [("reference", reference.time, reference.states, {"color": "black", "linewidth": 3.4})]
-    known += [
-        (entry.title, entry.run.time, entry.run.arrays["states"], strokes[entry.title])
-        for entry in comparison.entries
-        if entry.run is not None
-    ]
-    lines = [
-        Line(title, time[time >= begin], states[time >= begin, column], stroke) for title, time, states, stroke in known
-    ]
-    truth = lines[0].values
-    middle, half = (truth.max() + truth.min()) / 2, max(0.7 * np.ptp(truth), 0.01 * np.abs(truth).max()) or 1.0
-    return middle - half, middle + half, [line for line in lines if len(line.time)]
-
-
-def _window(time: np.ndarray, values: np.ndarray) -> float:
-    """Where the last few periods begin, by crossings of the middle; the whole time where there are too few."""
-    above = values > (values.max() + values.min()) / 2
-    rises = np.flatnonzero(above[1:] & ~above[:-1])
-    if len(rises) <= PERIODS:
-        return float(time[0])
-    return float(time[-1] - PERIODS * np.diff(time[rises]).mean())
-
-
-def _created(axis: Any, ran: list[Any], strokes: Strokes, time: np.ndarray) -> None:
-    """What the numerics created: exact methods stay on 0, others leave it; cut off at 1000 times the stored energy."""
-    totals = {entry.title: entry.run.arrays["ledger"][:, -1] for entry in ran}
-    typical = min((_size(rows[:, COLUMNS.index("stored")]) for rows in totals.values()), default=0.0) or 1.0
-    exact = [entry.title for entry in ran if entry.run.verdict.kind == "exact"]
-    created = {title: finite(rows[:, COLUMNS.index("created")]) for title, rows in totals.items()}
-    threshold = 10.0 ** ceil(log10(max([1e-8 * typical, *(10 * _size(created[title]) for title in exact)])))
-    most = 1e3 * typical
-    cut = {title: np.clip(values, -10 * most, 10 * most) for title, values in created.items()}
-    for entry in ran:
-        _lend(axis, Line(entry.title, entry.run.time, cut[entry.title], strokes[entry.title]), time)
-    logarithmic(axis, list(cut.values()), threshold, most)
-    axis.set_title("energy created by the numerics")
-    axis.set_ylabel("created [J]\n(logarithmic)")
-    axis.set_xlabel(time_label(time))
-    axis.set_xlim(time[0], time[-1] * 10.0 ** -power_of(time[-1]))
-
-
-def _lend(axis: Any, line: Line, time: np.ndarray) -> None:
-    """A line, or a band where energy is lent and taken back too often to be followed by eye."""
-    clock = 10.0 ** -power_of(time[-1])
-    known = np.isfinite(line.values)
-    at, values = line.time[known] * clock, line.values[known]
-    turns = int(np.count_nonzero(np.diff(np.signbit(values))))
-    if turns <= MOST_TURNS:
-        pick = thin(values)
-        axis.plot(at[pick], values[pick], label=line.name, **line.style)
-        return
-    rows, least, largest = bounds(values, min(turns // 4, 100))  # two turns there and two back in each
-    at = at[rows]
-    axis.fill_between(at, least, largest, color=line.style["color"], alpha=0.12, linewidth=0)
-    axis.plot(at, largest, label=line.name, **line.style)
-    axis.plot(at, least, **line.style)
-
-
-def _size(values: np.ndarray) -> float:
-    return float(np.nanmax(np.abs(finite(values)), initial=0.0))
-
-
-def _cost(axis: Any, comparison: Any, strokes: Strokes) -> None:
-    """Error against cost, the mark by verdict; what is far off stands at the upper edge."""
-    shown = [entry for entry in comparison.entries if entry.run is not None and entry.error is not None and entry.cost]
-    known = max(comparison.reference.accuracy, 1e-16)
-    heights = [min(max(entry.error, known), FAR) if isfinite(entry.error) else FAR for entry in shown]
-    kinds = [kind for kind in MARKS if any(_kind(entry) == kind for entry in shown)]
-    rows = -(-len(kinds) // columns_of(kinds, ROOM))
-    axis.set_title("error against cost", pad=12 * (1 + rows))
-    axis.set_xlabel("cost per step [s]")
-    axis.set_ylabel("largest error, as a share of the largest value [1]")
-    if not shown:
-        return
-    costs = [entry.cost for entry in shown]
-    wide, high = (min(costs) / 4, max(costs) * 4), (max(min(heights) / 10, known / 3), max(heights) * 6)
-    axis.set(xscale="log", yscale="log", xlim=wide, ylim=high)
-    decades(axis.xaxis, *wide)
-    decades(axis.yaxis, *high)
-    if known > high[0]:
-        axis.axhspan(high[0], known, color=GREY, alpha=0.25, linewidth=0)
-    for kind in kinds:
-        axis.plot([], [], linestyle="", marker=MARKS[kind], color=GREY, markersize=6, label=kind)
-    legend(axis)
-    names = [entry.title if y < FAR else f"{entry.title} ({_wrong(entry.error)})" for entry, y in zip(shown, heights)]
-    places = spread(axis, costs, heights, names, fontsize=9)
-    for entry, x, y, name, place in zip(shown, costs, heights, names, places):
-        colour = strokes[entry.title]["color"]
-        axis.plot([x], [y], marker=MARKS[_kind(entry)], color=colour, markersize=7, markeredgecolor="black",
-                  markeredgewidth=0.6, clip_on=False, zorder=4)  # fmt: skip
-        axis.annotate(name, (x, y), place, textcoords="offset points", fontsize=9, ha="center", va="center",
-                      color=VERDICTS[entry.run.verdict.kind], arrowprops=LEADER, zorder=5)  # fmt: skip
-
-
-LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 3}
-
-
-def _kind(entry: Any) -> str:
-    verdict = entry.run.verdict
-    return {"none": "no verdict"}.get(verdict.kind, verdict.kind) + ", bounded" * verdict.bounded
-
-
-def _wrong(error: float) -> str:
-    return ten(round(log10(error))) if isfinite(error) else "∞"
-
-
-def _notes(comparison: Any) -> list[str]:
-    """The small print: what was left out or cut off, and why."""
-    low, high, lines = _near_the_end(comparison, {entry.title: {} for entry in comparison.entries})
-    left = [line.name for line in lines if not ((line.values >= low) & (line.values <= high)).all()]
-    notes = [f"Leaving the first picture: {', '.join(left)}"] if left else []
-    for entry in comparison.entries:
-        why = textwrap.shorten(entry.reason, 90, placeholder=" …").rstrip(".")
-        if entry.run is None:
-            notes.append(f"{entry.title} does not apply: {why or 'no reason given'}")
-        elif why:
-            notes.append(f"{entry.title} stopped: {why}")
-    return [*notes, f"The reference itself is known to {comparison.reference.accuracy:.1g}"]
+    picture.suptitle(verdict, x=0.01, ha="left", fontsize=10, color=colour, fontweight="bold")
+    picture.supxlabel(facts, x=0.99, ha="right", fontsize=8, color=GREY)

@@ -1,13 +1,13 @@
 """YAML to plain data with line numbers. No tags, no merge keys, one document; bounded in size, depth and count.
 
-YAML is read event by event, so that a limit is met before anything is built. Numbers are read as in YAML 1.2: `1e4` is a
-number, `on` and `12:30` are text.
+YAML is read event by event, so that a limit is met before anything is built. Numbers are read as in YAML 1.2: `1e4` is
+a number, `on` and `12:30` are text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,7 +45,7 @@ class Document:
         value, line = self.data, 1
         for key in path:
             line = self.marks.get(id(value), {}).get(key, line)
-            if not isinstance(value, dict | list) or key not in (value if isinstance(value, dict) else range(len(value))):
+            if key not in entries(value):
                 break
             value = value[key]
         return f"{self.source}:{line}" if self.marks else self.source
@@ -63,6 +63,11 @@ class Document:
         twin = dict(mapping) if isinstance(mapping, dict) else {}
         self.marks[id(twin)] = self.marks.get(id(mapping), {})
         return twin
+
+
+def entries(item: Any) -> Container[Any]:
+    """The keys of a mapping, the indices of a list; nothing for anything else."""
+    return item if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ()
 
 
 def read_file(path: Path) -> Document:

@@ -197,7 +197,7 @@ class _Build:
         """Pydantic's location without the names it gives to choices: only what stands in the document."""
         path, value = [], self.document.data
         for key in location:
-            if key in (value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()):
+            if key in reader.entries(value):
                 path.append(key)
                 value = value[key]
         return path
@@ -263,8 +263,9 @@ class _Build:
     def count_steps(self, run: Any) -> None:
         steps = Fraction(run.until) / Fraction(run.step)
         if steps > MOST_STEPS:
-            what = f"{float(min(steps, 10**300)):.3g} steps of {run.step:g} s are more than {MOST_STEPS:.0e} and would take hours"
-            raise ScenarioError(self.place(("run", "step"), f"{what}; choose a longer step or a shorter run"))
+            count = f"{float(min(steps, 10**300)):.3g} steps of {run.step:g} s"
+            what = f"{count} are more than {MOST_STEPS:.0e} and would take hours; choose a longer step or a shorter run"
+            raise ScenarioError(self.place(("run", "step"), what))
         if steps < 1:
             what = f"{run.until:g} s is shorter than one step of {run.step:g} s"
             raise ScenarioError(self.place(("run", "until"), what))

@@ -93,7 +93,9 @@ def _method(value: Any) -> Method:
     options = dict(value) if isinstance(value, Mapping) else {"name": value}
     name = options.pop("name", None)
     if not isinstance(name, str):
-        raise ValueError(f"must be a name such as AVF, or {{name: SymplecticEuler, variant: q}}, not {shortened(value)}")
+        raise ValueError(
+            f"must be a name such as AVF, or {{name: SymplecticEuler, variant: q}}, not {shortened(value)}"
+        )
     if name not in METHODS:
         raise ValueError(f"there is no method {shortened(name)}; {nearest(name, METHODS)}")
     kind = METHODS[name]
@@ -238,7 +240,7 @@ def _library_name(value: Any) -> Any:
         raise ValueError(f"must be the name of a library system or a mapping, not {shortened(value)}")
     if value not in LIBRARY:
         raise ValueError(f"the library has no system {shortened(value)}; {nearest(value, LIBRARY)}")
-    return _LIBRARY_MODELS[value](library=value)
+    return _LIBRARY_MODELS[value].model_validate({"library": value})
 
 
 def _kind_of_system(value: Any) -> str:
@@ -263,7 +265,7 @@ def _unclear(value: Any) -> Any:
 _KEYS = {"parts": "composition", "coordinates": "mechanical", "states": "expressions", "energy": "expressions"}
 _NEVER = WithJsonSchema({"not": {}})
 SystemSpec = Annotated[
-    Union[  # noqa: UP007 - the members are only known at run time
+    Union[
         Annotated[Any, BeforeValidator(_library_name), WithJsonSchema({"enum": list(LIBRARY)}), Tag("short")],
         Annotated[Expressions, Tag("expressions")],
         Annotated[MechanicalSystem, Tag("mechanical")],
@@ -353,7 +355,7 @@ class ScenarioFile(Section):
     start: dict[Name, Number] = Field({}, description="state: value; the others start at the least energy, or at 0")
     inputs: dict[Name, InputSpec] = Field({}, description="port: number, formula of t, feedback, relation or noise")
     run: RunSpec
-    outputs: OutputSpec = Field(default_factory=OutputSpec)
+    outputs: OutputSpec = Field(default_factory=lambda: OutputSpec.model_validate({}))
 
 
 # -- what went wrong, in words ----------------------------------------------------------------------------------------
@@ -383,10 +385,12 @@ def explain(error: Mapping[str, Any]) -> str:
             bound = next(error["ctx"][key] for key in ("gt", "ge", "le") if key in error["ctx"])
             return f"must be {sign} {bound:g}, not {given}"
         case "too_short" | "too_long":
-            least, most = (error["ctx"].get(key) for key in ("min_length", "max_length"))
-            return f"must have at {'least' if least else 'most'} {least or most} entries, not {error['ctx']['actual_length']}"
+            least, most, found = (error["ctx"].get(key) for key in ("min_length", "max_length", "actual_length"))
+            return f"must have at {'least' if least else 'most'} {least or most} entries, not {found}"
         case "string_too_short" | "string_too_long":
-            return f"must be a text of at most {error['ctx'].get('max_length', 100)} characters and not empty, not {given}"
+            return (
+                f"must be a text of at most {error['ctx'].get('max_length', 100)} characters and not empty, not {given}"
+            )
         case "string_pattern_mismatch":
             return f"must be a plain relative name of letters, digits, - and _, not {given}"
         case kind if kind in _WORDS:
