@@ -5,6 +5,7 @@ A command is a function that returns its exit code: 0 passive, 1 active, 2 a mis
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable
@@ -100,4 +101,8 @@ def execute(arguments: list[str] | None = None) -> int:
 
 
 def main() -> None:
-    sys.exit(execute())
+    code = execute()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError):  # the reader may have gone away, as `head` does
+            stream.flush()
+    os._exit(code)  # all is written; to take LLVM apart would cost a third of a second

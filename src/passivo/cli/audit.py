@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from passivo.cli.app import ACTIVE, MISTAKE, PASSIVE, Json, command
+from passivo.cli.show import coloured, console, preparing, print_json, verdict_data
 
 
 @command("""
@@ -24,7 +25,6 @@ def audit(
     Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit.
     The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree.
     """
-    from passivo.cli.show import coloured, console, preparing, print_json, verdict_data
     from passivo.run.audit import audit as check
 
     with preparing("reading and deriving") as progress:

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from passivo.cli.app import MISTAKE, PASSIVE, Json, command
+from passivo.cli.show import print_json
 from passivo.errors import FileError
 
 
@@ -45,8 +46,6 @@ def bench(
     A target that is missed is marked. Numbers are the least of many repeats, ratios are taken within one run.
     """
     if list_:
-        from passivo.cli.show import print_json
-
         print_json(names()) if json else typer.echo("\n".join(names()))
         return PASSIVE
     arguments = [*(name or ()), *(["--json"] if json else [])]

@@ -8,8 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from passivo.cli.app import ACTIVE, INTERRUPTED, PASSIVE, Json, command, mistake
-from passivo.cli.run import Input, Out, ScenarioArgument, Seed, Set, Step, Until, changes, complete_method, writable
+from passivo.cli.run import (
+    PICTURES,
+    Input,
+    Out,
+    ScenarioArgument,
+    Seed,
+    Set,
+    Step,
+    Until,
+    changes,
+    complete_method,
+    writable,
+)
+from passivo.cli.show import coloured, compact, console, preparing, print_json, table
 from passivo.errors import InputError, nearest
+from passivo.run.painter import Painter
 from passivo.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
@@ -45,17 +59,19 @@ def compare(
     chosen = Scenario.load(scenario, changes(None, step, until, set_, input_, seed))
     listed = parse_methods(methods)
     folder = writable(out if out is not None else Path(chosen.folder))
-    found, code = measure(chosen, listed)
-    kinds = [kind for kind in chosen.formats if kind in ("png", "svg", "pdf")]
-    files = [str(folder / f"{chosen.name}-compare.{kind}") for kind in kinds]
-    for file in files:
-        found.plot(file)
+    files = [folder / f"{chosen.name}-compare.{kind}" for kind in chosen.formats if kind in PICTURES]
+    with Painter(bool(files)) as painter:
+        found, code = measure(chosen, listed)
+        if found.interrupted:  # without a reference there is nothing to draw against
+            files = []
+        painter.begin(found, files)
+        if not json:
+            show(chosen, found)
+        painter.finish()
     if json:
-        from passivo.cli.show import print_json
-
         print_json({"scenario": chosen.name, **found.data(), "files": files})
     else:
-        show(chosen, found, files)
+        typer.echo("\n".join(f"written  {file}" for file in files))
     return code
 
 
@@ -75,8 +91,6 @@ def parse_methods(text: str) -> list[Method]:
 
 def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
     """The comparison, whole or as far as it came, and the exit code."""
-    from passivo.cli.show import preparing
-
     try:
         with preparing("deriving and compiling (once for each system and method)") as progress:
             found = chosen.compare(methods, progress.update)
@@ -89,9 +103,7 @@ def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
         return found, INTERRUPTED
 
 
-def show(chosen: Scenario, found: Comparison, files: list[str]) -> None:
-    from passivo.cli.show import console
-
+def show(chosen: Scenario, found: Comparison) -> None:
     out = console()
     steps = round(found.until / found.step)
     out.print(f"{chosen.name}: {chosen.about}" if chosen.about else chosen.name, style="bold", soft_wrap=True)
@@ -103,14 +115,10 @@ def show(chosen: Scenario, found: Comparison, files: list[str]) -> None:
             out.print(f"{entry.title}: {entry.reason}", style="dim", soft_wrap=False)
     out.print(meanings(found))
     out.print()
-    for file in files:
-        out.print(f"written  {file}", soft_wrap=True)
 
 
 def meanings(found: Comparison) -> Table:
     """What the columns say, in small print."""
-    from passivo.cli.show import table
-
     known = share(found.reference.accuracy)
     grid = table("", "", left=("",))
     grid.show_header, grid.row_styles = False, ["dim"]
@@ -124,8 +132,6 @@ def meanings(found: Comparison) -> Table:
 
 
 def comparison_table(found: Comparison) -> Table:
-    from passivo.cli.show import coloured, table
-
     names = ("method", "order", "error", "created", "removed", "per step", "verdict")
     grid = table(*names, left=("method", "verdict"))
     for entry in found.entries:
@@ -152,16 +158,12 @@ def kind(entry: Entry) -> str:
 
 
 def share(value: float | None) -> str:
-    """Two digits, as 0.41 or 1.3e-5."""
-    if value is None:
-        return ""
-    mantissa, _, exponent = f"{value:.2g}".partition("e")
-    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
+    return "" if value is None else compact(value, 2)
 
 
 def energy(value: float, roundoff: float, steps: int) -> str:
     """Joules, or the word where a sum of roundings is all there is."""
-    return "roundoff" if value <= roundoff * steps**0.5 else f"{value:.3g}"
+    return "roundoff" if value <= roundoff * steps**0.5 else compact(value, 3)
 
 
 def per_step(seconds: float | None) -> str:

@@ -10,6 +10,7 @@ import typer
 
 from passivo.cli.app import PASSIVE, Json, command
 from passivo.cli.run import complete_method
+from passivo.cli.show import console, print_json, table
 from passivo.errors import MethodError, nearest
 
 
@@ -25,7 +26,6 @@ def methods(
     json: Json = False,
 ) -> int:
     """List the methods: order, what they keep, where they apply."""
-    from passivo.cli.show import console, print_json, table
     from passivo.method.catalogue import METHODS
 
     if name is not None and name not in METHODS:

@@ -9,6 +9,7 @@ import typer
 
 from passivo.cli.app import ACTIVE, PASSIVE, Json, command
 from passivo.cli.run import Out, writable
+from passivo.cli.show import coloured, console, preparing, print_json, table
 from passivo.errors import InputError
 
 if TYPE_CHECKING:
@@ -43,7 +44,6 @@ def reproduce(
     Each gives a picture, its data, and a text that says which statements of the paper hold, with numbers. The exit
     code is 0 if every statement holds, 1 if one does not.
     """
-    from passivo.cli.show import preparing, print_json
     from passivo.reproduce.figure import figure, figures
 
     if list_ or name is None:
@@ -98,8 +98,6 @@ def report(outcome: Outcome) -> list[str]:
 
 
 def show(item: Figure, outcome: Outcome, files: list[str]) -> None:
-    from passivo.cli.show import coloured, console
-
     out = console()
     out.print(f"{item.name}: {item.title}", style="bold", soft_wrap=True)
     out.print(item.source, soft_wrap=True)
@@ -116,7 +114,6 @@ def facts(item: Figure, outcome: Outcome, files: list[str]) -> dict[str, Any]:
 
 
 def list_figures(json: bool) -> int:
-    from passivo.cli.show import console, print_json, table
     from passivo.reproduce.figure import figures
 
     if json:

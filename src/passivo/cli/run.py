@@ -8,12 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from passivo.cli.app import ACTIVE, INTERRUPTED, MISTAKE, PASSIVE, Json, command
+from passivo.cli.app import ACTIVE, INTERRUPTED, MISTAKE, PASSIVE, Json, command, mistake
+from passivo.cli.show import coloured, console, ledger_table, preparing, print_json, run_data, table
 from passivo.errors import FileError, InputError, StepError
+from passivo.run.painter import Painter
 from passivo.scenario.scenario import DEFAULT, Scenario, built_in, template
 
 if TYPE_CHECKING:
     from passivo.run.run import Run
+
+
+PICTURES = ("png", "svg", "pdf")
 
 
 def complete_scenario(incomplete: str) -> list[str]:
@@ -97,16 +102,27 @@ def run(
         return write(write_template, json)
     chosen = Scenario.load(scenario, changes(method, step, until, set_, input_, seed))
     folder = writable(out if out is not None else Path(chosen.folder))
-    result, code = simulate(chosen, json)
-    files = write_files(result, folder, chosen)
+    files = {kind: folder / f"{chosen.name}.{kind}" for kind in chosen.formats}
+    pictures = [files[kind] for kind in files if kind in PICTURES]
+    with Painter(bool(pictures)) as painter:
+        result, code = simulate(chosen, json)
+        painter.begin(result, pictures)
+        if not json:
+            show(chosen, result)
+        if "zarr" in files:
+            result.save(files["zarr"])
+        if "csv" in files:
+            result.write_csv(files["csv"])
+        painter.finish()
     if json:
-        from passivo.cli.show import print_json, run_data
-
-        print_json({"scenario": chosen.name, **run_data(result), "files": files})
-    else:
-        show(chosen, result, files, scenario)
-        if seed is not None and not chosen.random:
-            typer.echo("\nnothing in this scenario is random: --seed changed nothing")
+        print_json({"scenario": chosen.name, **run_data(result), "files": [str(file) for file in files.values()]})
+        return code
+    for file in files.values():
+        typer.echo(f"written  {file}")
+    if "zarr" in files:
+        typer.echo(f"\nTry next: passivo audit {files['zarr']}\n          passivo compare {scenario}")
+    if seed is not None and not chosen.random:
+        typer.echo("\nnothing in this scenario is random: --seed changed nothing")
     return code
 
 
@@ -157,9 +173,6 @@ def writable(folder: Path) -> Path:
 
 def simulate(chosen: Scenario, json: bool) -> tuple[Run, int]:
     """The run, whole or as far as it came, and the exit code."""
-    from passivo.cli.app import mistake
-    from passivo.cli.show import preparing
-
     try:
         with preparing("deriving and compiling (once for each system and method)") as progress:
             result = chosen.simulate(progress.steps)
@@ -176,24 +189,7 @@ def simulate(chosen: Scenario, json: bool) -> tuple[Run, int]:
     return result, code
 
 
-def write_files(result: Run, folder: Path, chosen: Scenario) -> list[str]:
-    files = []
-    for kind in chosen.formats:
-        target = folder / f"{chosen.name}.{kind}"
-        match kind:
-            case "zarr":
-                result.save(target)
-            case "csv":
-                result.write_csv(target)
-            case _:
-                result.plot(target)
-        files.append(str(target))
-    return files
-
-
-def show(chosen: Scenario, result: Run, files: list[str], source: str) -> None:
-    from passivo.cli.show import coloured, console, ledger_table
-
+def show(chosen: Scenario, result: Run) -> None:
     out = console()
     name = type(result.method).__name__
     out.print(f"{chosen.name}: {chosen.about}" if chosen.about else chosen.name, style="bold", soft_wrap=True)
@@ -202,13 +198,6 @@ def show(chosen: Scenario, result: Run, files: list[str], source: str) -> None:
     out.print()
     out.print(ledger_table(result))
     out.print()
-    for file in files:
-        out.print(f"written  {file}", soft_wrap=True)
-    if saved := [file for file in files if file.endswith(".zarr")]:
-        out.print(f"\nTry next: passivo audit {saved[0]}", soft_wrap=True)
-        out.print(
-            f"          passivo compare {chosen.name if chosen.name in built_in() else 'FILE.yaml'}", soft_wrap=True
-        )
 
 
 def write(name: str, json: bool) -> int:
@@ -220,8 +209,6 @@ def write(name: str, json: bool) -> int:
     schema = Path(__file__).parent.parent / "scenario" / "scenario.schema.json"
     target.write_text(f"# yaml-language-server: $schema={schema.as_uri()}\n{text}", encoding="utf-8")
     if json:
-        from passivo.cli.show import print_json
-
         print_json({"files": [str(target)]})
     else:
         typer.echo(f"written  {target}\n\nTry next: passivo run {target}")
@@ -229,8 +216,6 @@ def write(name: str, json: bool) -> int:
 
 
 def list_scenarios(json: bool) -> int:
-    from passivo.cli.show import console, print_json, table
-
     found = {name: Scenario.load(name).about for name in built_in()}
     if json:
         print_json(found)

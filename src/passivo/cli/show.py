@@ -49,8 +49,10 @@ def coloured(text: str, kind: str) -> Any:
     return Text(text, style=f"bold {COLOURS[kind]}")
 
 
-def joules(value: float) -> str:
-    return "0" if value == 0 else f"{value:.3g}"
+def compact(value: float, digits: int = 3) -> str:
+    """A number in few digits: 0.41, 1.3e-5, 2.8e23."""
+    mantissa, _, exponent = f"{value:.{digits}g}".partition("e")
+    return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
 def ledger_table(run: Run) -> Table:
@@ -62,7 +64,7 @@ def ledger_table(run: Run) -> Table:
         verdict = verdict_of(run, name)
         numbers = [before["stored"], *(after[key] for key in ("stored", "work", "lost", "created"))]
         style = "bold" if name == "total" else ""
-        grid.add_row(name, *map(joules, numbers), coloured(verdict.kind, verdict.kind), style=style)
+        grid.add_row(name, *map(compact, numbers), coloured(verdict.kind, verdict.kind), style=style)
     return grid
 
 

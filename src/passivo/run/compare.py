@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import MethodError, StepError
+from passivo.errors import InputError, MethodError, StepError
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
 from passivo.method.generate import Engine
@@ -124,6 +124,8 @@ def compare(
     costs missing.
     """
     chosen = _titled(methods)
+    if isinstance(model, Model) and not model.states:
+        raise InputError(f"{model.name!r} has no states: all methods agree, and there is nothing to compare")
     steps = whole_steps(step, until)
     every = -(-steps // ROWS) if record_every is None else checked_every(record_every)
     problem = Problem(model, step, steps, every, start, inputs, engine)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from passivo.errors import InputError
 from passivo.run.draw import (
     COLOURS,
     GREY,
@@ -64,8 +63,6 @@ def plot_comparison(comparison: Comparison, path: str | PathLike | None = None) 
     The first position near the end, the energy that each method created, and error against cost. A method keeps its
     colour and its dashes throughout.
     """
-    if not comparison.model.states:
-        raise InputError(f"{comparison.model.name!r} has no states: all methods agree, and there is nothing to compare")
     strokes = {entry.title: _stroke(i) for i, entry in enumerate(comparison.entries)}
     ran = [entry for entry in comparison.entries if entry.run is not None]
     notes = textwrap.wrap(" · ".join(_notes(comparison)), 215)
