@@ -264,3 +264,8 @@ def test_machine_code_gives_the_same_and_its_cost_per_step():
     for a, b in zip(plain.entries, fast.entries):
         assert b.error == pytest.approx(a.error, rel=1e-6)
         assert 1e-9 < b.cost < 1e-5 < a.cost
+
+
+def test_a_model_without_states_is_refused():
+    with pytest.raises(pv.InputError, match="has no states"):
+        pv.compare(pv.library.damper())

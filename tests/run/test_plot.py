@@ -2,16 +2,12 @@
 
 import subprocess
 import sys
-from dataclasses import dataclass, replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from matplotlib.text import Text
 
 import passivo as pv
 from passivo.run import draw, plot
-from passivo.run.plot_comparison import plot_comparison
 
 L = pv.library
 
@@ -155,93 +151,6 @@ assert not {"matplotlib.pyplot", "xarray", "pandas"} & set(sys.modules)
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "run.png")], check=True)
 
 
-# -- comparison -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Entry:
-    title: str
-    method: object
-    run: object
-    error: float | None
-    cost: float | None
-    reason: str = ""
-
-
-def comparison(model=None, step=0.01, until=4.0, **start):
-    """Some methods against a fine Runge–Kutta run, as `pv.compare` gives them."""
-    model, start = model or L.oscillator(k=100.0, m=1.0), start or {"q": 0.2}
-    truth = simulate(model, pv.RK4(), step=step / 8, until=until, start=start, record_every=8)
-    largest = np.abs(truth.arrays["states"]).max(axis=0)
-    entries = []
-    for i, method in enumerate((pv.AVF(), pv.ImplicitEuler(), pv.SymplecticEuler(), pv.ExplicitEuler(), pv.RK4())):
-        run = simulate(model, method, step=step, until=until, start=start)
-        gap = run.arrays["states"] - truth.arrays["states"][: len(run.time)]
-        error = float(np.abs(gap / largest).max())
-        entries.append(Entry(type(method).__name__, method, run, error, (i + 1) * 1e-7, run.stopped))
-    entries.append(Entry("Heun", pv.Heun(), None, None, None, "it was left out"))
-    reference = SimpleNamespace(time=truth.time, states=truth.arrays["states"], accuracy=1e-9)
-    return SimpleNamespace(model=model, step=step, until=until, reference=reference, entries=tuple(entries))
-
-
-def texts(figure):
-    return " ".join(" ".join(text.get_text() for text in figure.texts).split())
-
-
-@pytest.mark.parametrize("name", ["methods.png", "methods.svg", "methods.pdf"])
-def test_a_comparison_is_one_picture(name, tmp_path):
-    figure = plot_comparison(comparison(), tmp_path / name)
-    assert (tmp_path / name).stat().st_size > 5000
-    assert [axis.get_ylabel().split("[")[1].split("]")[0] for axis in figure.axes] == ["m", "J", "1"]
-    assert "oscillator: steps of 0.01 s until 4 s" in texts(figure)
-    assert "Heun does not apply: it was left out" in texts(figure)
-    assert "Leaving the first picture: ExplicitEuler" in texts(figure)
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names == ["reference", "AVF", "ImplicitEuler", "SymplecticEuler", "ExplicitEuler", "RK4"]
-
-
 def test_legends_are_read_row_by_row():
     assert draw.by_rows("abcde", 2) == ["a", "c", "e", "b", "d"], "three rows: a b, c d, e"
     assert draw.columns_of(["abc", "abcdefgh", "abc"], 25) == 2 and draw.columns_of(["a" * 50], 20) == 1
-
-
-def test_the_window_is_a_few_periods_near_the_end():
-    motion = plot_comparison(comparison()).axes[0]
-    assert motion.get_xlim() == pytest.approx((4.0 - 3 * 2 * np.pi / 10, 4.0), abs=0.02)
-    low, high = motion.get_ylim()
-    assert -0.3 < low < -0.2 and 0.2 < high < 0.3, "limits are set by the reference"
-
-
-def test_exact_methods_lie_on_zero():
-    created = plot_comparison(comparison()).axes[1]
-    lines = {line.get_label(): line.get_ydata() for line in created.lines}
-    to_axis = lambda value: created.transAxes.inverted().transform(created.transData.transform((0.0, value)))[1]  # noqa: E731
-    assert max(abs(to_axis(value) - to_axis(0.0)) for value in lines["AVF"]) < 0.01
-    assert to_axis(lines["ExplicitEuler"][-1]) - to_axis(0.0) > 0.2
-    assert to_axis(lines["ImplicitEuler"][-1]) - to_axis(0.0) < -0.2
-
-
-def test_stopped_and_exploded_methods_are_told():
-    """Everything explicit explodes at once with ωh = 16."""
-    figure = plot_comparison(comparison(L.oscillator(), step=0.1, until=14.0))
-    assert "ExplicitEuler stopped: the next state is NaN" in texts(figure)
-    assert any("ExplicitEuler (10¹⁵" in text.get_text() for text in figure.axes[2].texts)
-
-
-def test_sixteen_methods_are_told_apart_without_colour():
-    strokes = [plot._stroke(i) for i in range(16)]
-    assert len({(str(stroke["linestyle"]), stroke["marker"]) for stroke in strokes}) == 16
-
-
-def test_names_do_not_overlap(tmp_path):
-    few = comparison()
-    entries = [replace(few.entries[i % 5], title=f"method_number_{i}", cost=1e-7 * (1 + i / 50)) for i in range(16)]
-    figure = plot_comparison(SimpleNamespace(**{**vars(few), "entries": tuple(entries)}), tmp_path / "methods.png")
-    boxes = [Text.get_window_extent(text) for text in figure.axes[2].texts]  # without the line to the point
-    assert len(boxes) == 16
-    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-
-
-def test_a_model_without_states_is_refused():
-    with pytest.raises(pv.InputError, match="has no states"):
-        plot_comparison(SimpleNamespace(model=L.damper()))

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from passivo.cli.app import execute
+from passivo.run.painter import Painter
 from passivo.scenario import scenario as module
 from passivo.scenario.scenario import LIBRARY, Scenario
 
@@ -146,7 +147,8 @@ def attack(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(module, "MOST_STEPS", 50)
     simulate = Scenario.simulate
     monkeypatch.setattr(Scenario, "simulate", lambda self, progress=None: simulate(self, progress, engine="python"))
-    monkeypatch.setattr("passivo.cli.run.write_files", lambda *_: [])
+    monkeypatch.setattr(Painter, "_started", lambda self: None)
+    monkeypatch.setattr(Painter, "finish", lambda self: None)  # half a second each; test_plot.py draws wild runs
 
     def go(content):
         file = Path("hostile.yaml")

@@ -58,7 +58,7 @@ def command(examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]
             except (PassivoError, OSError) as error:
                 return mistake(str(error), bool(options.get("json")))
             except KeyboardInterrupt:
-                return mistake("stopped by Ctrl-C", bool(options.get("json")), INTERRUPTED)
+                return mistake("by Ctrl-C", bool(options.get("json")), INTERRUPTED)
 
         lines = [line.strip() for line in examples.strip().splitlines()]
         EXAMPLES[function.__name__] = lines

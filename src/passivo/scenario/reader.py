@@ -10,7 +10,7 @@ import re
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from passivo.errors import ScenarioError
 
@@ -86,20 +86,20 @@ def read_file(path: Path) -> Document:
         raise ScenarioError(f"{path}:{line}: not UTF-8 text; is this a YAML file?") from None
 
 
-def read(text: str, source: str) -> Document:
-    """The document in a text; `source` is what errors call it."""
-    builder = _Builder(source)
+def read(text: str, source: str, lines: bool = True) -> Document:
+    """The document in a text; `source` is what errors call it, with or without lines."""
+    builder = _Builder(source, lines)
     try:
         for event in _events(text):
             builder.take(event)
     except _yaml_error() as error:
-        raise ScenarioError(_trouble(error, source)) from None
+        builder.fail(*_trouble(error))
     return Document(source, builder.result, builder.marks)
 
 
 def value(text: str, source: str) -> Any:
     """A single value such as an option gives: `1e4`, `0.5*sin(41*t)`, `{feedback: -0.05*atan(y)}`."""
-    return read(text, source).data
+    return read(text, source, lines=False).data
 
 
 def _events(text: str) -> Iterator[Any]:
@@ -115,19 +115,19 @@ def _yaml_error() -> type[Exception]:
     return yaml.YAMLError
 
 
-def _trouble(error: Any, source: str) -> str:
+def _trouble(error: Any) -> tuple[int | None, str]:
+    """The line and the sentence of an error of the YAML library."""
     mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    where = f"{source}:{mark.line + 1}" if mark is not None else source
     what = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
     hint = "; indent with spaces" if "\\t" in str(what) else ""
-    return f"{where}: not YAML: {what}{hint}"
+    return mark.line + 1 if mark is not None else None, f"not YAML: {what}{hint}"
 
 
 class _Builder:
     """Plain data from YAML events, without recursion."""
 
-    def __init__(self, source: str):
-        self.source = source
+    def __init__(self, source: str, lines: bool):
+        self.source, self.lines = source, lines
         self.result: Any = None
         self.marks: dict[int, dict[Any, int]] = {}
         self.count = 0
@@ -192,8 +192,9 @@ class _Builder:
             self.fail(line, "a key must be a name, not a list or a mapping")
         return "null" if item is None else str(item).lower() if isinstance(item, bool) else str(item)
 
-    def fail(self, line: int, what: str) -> None:
-        raise ScenarioError(f"{self.source}:{line}: {what}")
+    def fail(self, line: int | None, what: str) -> NoReturn:
+        place = f"{self.source}:{line}" if self.lines and line is not None else self.source
+        raise ScenarioError(f"{place}: {what}") from None
 
 
 @dataclass

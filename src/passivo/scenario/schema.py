@@ -404,8 +404,8 @@ def schema() -> dict[str, Any]:
     """The JSON schema of a scenario file."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Passivo scenario",
         **ScenarioFile.model_json_schema(),
+        "title": "Passivo scenario",
     }
 
 

@@ -1,0 +1,235 @@
+"""The commands in one process: what they print, what they write, and their exit codes."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import passivo as pv
+from passivo.cli.app import execute
+from passivo.run.painter import Painter
+from passivo.scenario.scenario import Scenario
+
+
+@pytest.fixture(autouse=True)
+def plain(tmp_path, monkeypatch):
+    """An empty folder, no compiler, 80 columns."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("simulate", "compare"):
+        function = getattr(Scenario, name)
+        monkeypatch.setattr(Scenario, name, lambda self, *a, _f=function: _f(self, *a, engine="python"))
+    monkeypatch.setattr(Painter, "_started", lambda self: None)
+
+
+def call(capsys, *arguments):
+    code = execute(list(arguments))
+    said = capsys.readouterr()
+    return code, said.out, said.err
+
+
+def test_run(capsys):
+    code, out, err = call(capsys, "run", "oscillator", "--until", "0.05")
+    assert code == 0 and err == ""
+    assert "50 steps of 0.001 s (0.05 s) by AVF" in out and "\nexact: energy was neither" in out
+    assert {path.name for path in Path("out").iterdir()} == {"oscillator.png", "oscillator.zarr"}
+    assert pv.load("out/oscillator.zarr").steps == 50
+
+
+def test_options_change_the_scenario(capsys):
+    options = ["--method", "{name: SymplecticEuler, variant: q}", "--step", "1e-3", "--until", "10*1e-3"]
+    options += ["--set", "k=1e4", "--set", "start.q=0.1", "--input", "force=2*sin(3*t)", "--out", "here/there"]
+    code, _, err = call(capsys, "run", "oscillator", *options)
+    assert code == 1 and err == ""
+    run = pv.load("here/there/oscillator.zarr")
+    assert run.steps == 10 and run.params["k"] == 1e4 and run.start["q"] == 0.1
+    assert run.method == pv.SymplecticEuler("q", ("q",)) and run.drive["force"]["texts"] == ["2 * sin(3 * t)"]
+
+
+def test_json_says_everything(capsys):
+    code, out, err = call(capsys, "run", "pendulum", "--method", "ExplicitEuler", "--until", "2", "--json")
+    found = json.loads(out)
+    assert code == 1 and err == ""
+    assert found["verdict"]["kind"] == "active" and not found["verdict"]["passive"] and found["steps"] == 20
+    assert found["ledger"]["total"]["created"] == pytest.approx(found["verdict"]["bias"], rel=1e-6)
+    assert set(found["files"]) == {"out/pendulum.png", "out/pendulum.zarr"}
+    assert set(found["end"]) == {"q", "p"}
+
+
+def test_formats(capsys):
+    Path("mine.yaml").write_text(
+        "system: pendulum\nstart: {q: 1}\nrun: {step: 0.1, until: 1}\n"
+        "outputs: {folder: a/b, formats: [svg, pdf, csv]}\n"
+    )
+    assert call(capsys, "run", "mine.yaml")[0] == 0
+    assert {path.name for path in Path("a/b").iterdir()} == {"mine.svg", "mine.pdf", "mine.csv"}
+    lines = Path("a/b/mine.csv").read_text().splitlines()
+    assert lines[0].split(",")[:4] == ["t [s]", "q [rad]", "p [kg m²/s]", "inputs torque [N m]"]
+    assert len(lines) == 12 and lines[-1].startswith("1.0,")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "oscilator"], "did you mean 'oscillator'?"),
+        (["run", "oscillator", "--method", "avf"], "--method avf: method: there is no method 'avf'; did you mean"),
+        (["run", "oscillator", "--set", "k"], "--set takes NAME=VALUE"),
+        (["run", "oscillator", "--set", "kk=1"], "--set kk=1: params.kk: there is no such parameter; did you"),
+        (["run", "oscillator", "--input", "force={a: b"], "--input force={a: b: not YAML"),
+        (["run", "oscillator", "--step", "0"], "--step 0: run.step: must be > 0, not 0"),
+        (["run", "oscillator", "--until", "soon"], "--until soon: run.until: must be a number"),
+        (["run", "oscillator", "--seed", "-1"], "greater than or equal to 0"),
+        (["run", "oscillator", "--out", "/proc/none"], "nothing can be written to /proc/none"),
+        (["run", "--write-template", "pendulm"], "did you mean 'pendulum'?"),
+        (["compare", "oscillator", "--methods", "AVFF"], "did you mean 'AVF'?"),
+        (["compare", "oscillator", "--methods", ","], "--methods takes all"),
+        (["compare", "damper"], "has no states"),
+        (["methods", "avf"], "did you mean 'AVF'?"),
+        (["audit", "nowhere.zarr"], "nowhere.zarr is not a saved run"),
+        (["reproduce", "borghesan-fig4711"], "did you mean 'borghesan-fig3'?"),
+        (["reproduce", "borghesan-fig3", "--set", "stepp=1"], "did you mean 'step'?"),
+        (["reproduce", "borghesan-fig3", "--set", "step"], "--set takes NAME=NUMBER"),
+        (["rnu"], "No such command 'rnu'"),
+        (["run", "oscillator", "--stpe", "1"], "No such option: --stpe"),
+    ],
+)
+def test_mistakes(capsys, arguments, said):
+    code, out, err = call(capsys, *arguments)
+    assert code == 2 and out == "" and said in err
+    if "No such" not in said and "greater" not in said:
+        assert err.startswith("mistake: ") and err.count("\n") == 1
+        code, out, err = call(capsys, *arguments, "--json")
+        assert code == 2 and said in json.loads(out)["error"] and err == ""
+
+
+def test_a_failing_step_keeps_what_was_computed(capsys):
+    """The plates of the microphone must not touch."""
+    code, out, err = call(capsys, "run", "microphone", "--input", "voltage=-2.0")
+    assert code == 2 and "what was computed is kept" in err and "no verdict" in out
+    run = pv.load("out/microphone.zarr")
+    assert 0 < run.steps < run.planned and Path("out/microphone.png").exists()
+
+
+def test_ctrl_c_keeps_what_was_computed(capsys, monkeypatch):
+    from passivo.run import simulate
+
+    monkeypatch.setattr(simulate, "CHUNK", 10)
+    monkeypatch.setattr("passivo.cli.show.Progress.steps", stop_after(30))
+    code, out, err = call(capsys, "run", "oscillator")
+    assert code == 130 and "stopped: by Ctrl-C at t = 0.03 s of 2 s; what was computed is kept" in err
+    assert pv.load("out/oscillator.zarr").steps == 30 and "no verdict" in out
+
+
+def stop_after(count):
+    def steps(self, done, total):
+        if done >= count:
+            raise KeyboardInterrupt
+
+    return steps
+
+
+def test_ctrl_c_while_compiling(capsys, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Scenario, "simulate", stop)
+    assert call(capsys, "run", "oscillator")[::2] == (130, "stopped: by Ctrl-C\n")
+
+
+def test_ctrl_c_in_a_comparison_keeps_finished_methods(capsys, monkeypatch):
+    def update(self, what, done, total):
+        if what == "compiling RK4":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("passivo.cli.show.Progress.update", update)
+    code, out, err = call(capsys, "compare", "pendulum", "--methods", "AVF,RK4", "--until", "5")
+    assert code == 130 and "AVF" in out and "RK4" not in out and err.startswith("stopped: ")
+
+
+def test_endless_derivations_end(capsys, monkeypatch):
+    import time
+
+    monkeypatch.setattr("passivo.cli.show.PATIENCE", 0.2)
+    monkeypatch.setattr(Scenario, "simulate", lambda self, progress: time.sleep(60))
+    code, _, err = call(capsys, "run", "oscillator")
+    assert code == 2 and "deriving and compiling took more than" in err
+
+
+def test_compare(capsys):
+    code, out, _ = call(capsys, "compare", "pendulum", "--methods", "AVF,RK4,ExplicitEuler", "--until", "5")
+    assert code == 1 and Path("out/pendulum-compare.png").exists()
+    rows = {line.split()[0]: line.split() for line in out.splitlines() if re.match(r"(AVF|RK4|ExplicitEuler) ", line)}
+    assert rows["AVF"][-1] == "exact" and rows["AVF"][3:5] == ["roundoff", "roundoff"]
+    assert rows["ExplicitEuler"][-1] == "active" and float(rows["RK4"][2]) < float(rows["AVF"][2])
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_compare_names_what_does_not_apply(capsys):
+    arguments = ["compare", "rigid_body", "--methods", "AVF,SymplecticEuler", "--until", "1"]
+    code, out, _ = call(capsys, *arguments)
+    assert code == 0 and "does not apply" in out and "must know which states" in out
+    found = json.loads(call(capsys, *arguments, "--json")[1])
+    assert [entry["title"] for entry in found["methods"]] == ["AVF", "SymplecticEuler"]
+    assert found["methods"][1]["verdict"] is None and found["methods"][1]["reason"]
+
+
+def test_methods(capsys):
+    code, out, _ = call(capsys, "methods")
+    lines = out.splitlines()
+    from passivo.method.catalogue import METHODS
+
+    assert code == 0 and [line.split()[0] for line in lines[1 : len(METHODS) + 1]] == list(METHODS)
+    assert max(map(len, lines)) <= 80
+    assert "variant" in call(capsys, "methods", "SymplecticEuler")[1]
+    found = json.loads(call(capsys, "methods", "--json")[1])
+    assert found["AVF"]["order"] == 2 and "energy" in found["AVF"]["preserves"] and found["AVF"]["applies"]
+
+
+def test_audit(capsys):
+    call(capsys, "run", "pendulum", "--until", "1")
+    assert call(capsys, "audit", "out/pendulum.zarr")[:2] == (0, call(capsys, "audit", "out/pendulum.zarr")[1])
+    call(capsys, "run", "pendulum", "--until", "1", "--method", "ExplicitEuler", "--out", "active")
+    code, out, _ = call(capsys, "audit", "active/pendulum.zarr", "--json")
+    assert code == 1 and json.loads(out)["ok"]
+    import zarr
+
+    group = zarr.open_group("out/pendulum.zarr", mode="r+")
+    group["states"][3, 0] += 1e-6
+    code, out, _ = call(capsys, "audit", "out/pendulum.zarr")
+    assert code == 2 and "audit FAILED" in out
+
+
+def test_templates(capsys):
+    code, out, _ = call(capsys, "run", "--write-template", "pendulum")
+    assert code == 0 and "pendulum.yaml" in out
+    text = Path("pendulum.yaml").read_text()
+    schema = re.match(r"# yaml-language-server: \$schema=file://(\S+)\n", text)
+    assert schema and json.loads(Path(schema[1]).read_text())["title"] == "Passivo scenario"
+    assert call(capsys, "run", "pendulum.yaml", "--until", "1")[0] == 0
+    code, _, err = call(capsys, "run", "--write-template", "pendulum")
+    assert code == 2 and "exists already" in err and Path("pendulum.yaml").read_text() == text
+
+
+def test_list(capsys):
+    code, out, _ = call(capsys, "run", "--list")
+    assert code == 0 and "\noscillator " in out and max(map(len, out.splitlines())) <= 80
+    assert "pendulum" in json.loads(call(capsys, "run", "--list", "--json")[1])
+
+
+def test_a_seed_that_changes_nothing_is_told(capsys):
+    assert "--seed changed nothing" in call(capsys, "run", "pendulum", "--until", "1", "--seed", "3")[1]
+
+
+def test_reproduce(capsys):
+    code, out, _ = call(capsys, "reproduce", "borghesan-fig3")
+    assert code == 0 and "holds: H(100) / H(0) = 11.813" in out
+    names = {path.name for path in Path("out").iterdir()}
+    assert names == {f"borghesan-fig3.{kind}" for kind in ("png", "svg", "csv", "txt")}
+    code, out, _ = call(capsys, "reproduce", "borghesan-fig3", "--set", "step=2e-3", "--json")
+    assert code == 0 and json.loads(out)[0]["holds"] and len(json.loads(out)[0]["statements"]) == 1
+    assert "borghesan-fig3" in call(capsys, "reproduce", "--list")[1]
+
+
+def test_version(capsys):
+    assert call(capsys, "--version")[:2] == (0, f"passivo {pv.__version__}\n")

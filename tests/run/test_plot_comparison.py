@@ -1,0 +1,76 @@
+"""The picture of a comparison: every method told apart, and what was left out or cut off said."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from matplotlib.text import Text
+
+import passivo as pv
+from passivo.run.plot_comparison import _stroke
+
+L = pv.library
+
+
+@cache
+def comparison(step=0.01, until=4.0, k=100.0, m=1.0):
+    """Some methods in plain Python; one that does not apply."""
+    methods = [pv.AVF(), pv.ImplicitEuler(), pv.SymplecticEuler(), pv.ExplicitEuler(), pv.RK4()]
+    model, start = L.oscillator(k=k, m=m), {"q": 0.2}
+    found = pv.compare(model, methods, step=step, until=until, start=start, engine="python")
+    left_out = replace(found.entries[0], title="Heun", run=None, error=None, cost=None, reason="it was left out")
+    return replace(found, entries=(*found.entries, left_out))
+
+
+def texts(figure):
+    return " ".join(" ".join(text.get_text() for text in figure.texts).split())
+
+
+@pytest.mark.parametrize("name", ["methods.png", "methods.svg", "methods.pdf"])
+def test_a_comparison_is_one_picture(name, tmp_path):
+    figure = comparison().plot(tmp_path / name)
+    assert (tmp_path / name).stat().st_size > 5000
+    assert [axis.get_ylabel().split("[")[1].split("]")[0] for axis in figure.axes] == ["m", "J", "1"]
+    assert "oscillator: steps of 0.01 s until 4 s" in texts(figure)
+    assert "Heun does not apply: it was left out" in texts(figure)
+    assert "Leaving the first picture: ExplicitEuler" in texts(figure)
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names == ["reference", "AVF", "ImplicitEuler", "SymplecticEuler", "ExplicitEuler", "RK4"]
+
+
+def test_the_window_is_a_few_periods_near_the_end():
+    motion = comparison().plot().axes[0]
+    assert motion.get_xlim() == pytest.approx((4.0 - 3 * 2 * np.pi / 10, 4.0), abs=0.02)
+    low, high = motion.get_ylim()
+    assert -0.3 < low < -0.2 and 0.2 < high < 0.3, "limits are set by the reference"
+
+
+def test_exact_methods_lie_on_zero():
+    created = comparison().plot().axes[1]
+    lines = {line.get_label(): line.get_ydata() for line in created.lines}
+    to_axis = lambda value: created.transAxes.inverted().transform(created.transData.transform((0.0, value)))[1]  # noqa: E731
+    assert max(abs(to_axis(value) - to_axis(0.0)) for value in lines["AVF"]) < 0.01
+    assert to_axis(lines["ExplicitEuler"][-1]) - to_axis(0.0) > 0.2
+    assert to_axis(lines["ImplicitEuler"][-1]) - to_axis(0.0) < -0.2
+
+
+def test_stopped_and_exploded_methods_are_told():
+    """Everything explicit explodes at once with ωh = 16."""
+    figure = comparison(step=0.1, until=14.0, k=5000.0, m=0.2).plot()
+    assert "ExplicitEuler stopped: the next state is NaN" in texts(figure)
+    assert any("ExplicitEuler (10¹⁵" in text.get_text() for text in figure.axes[2].texts)
+
+
+def test_sixteen_methods_are_told_apart_without_colour():
+    strokes = [_stroke(i) for i in range(16)]
+    assert len({(str(stroke["linestyle"]), stroke["marker"]) for stroke in strokes}) == 16
+
+
+def test_names_do_not_overlap(tmp_path):
+    few = comparison()
+    entries = [replace(few.entries[i % 5], title=f"method_number_{i}", cost=1e-7 * (1 + i / 50)) for i in range(16)]
+    figure = replace(few, entries=tuple(entries)).plot(tmp_path / "methods.png")
+    boxes = [Text.get_window_extent(text) for text in figure.axes[2].texts]  # without the line to the point
+    assert len(boxes) == 16
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
