@@ -1,15 +1,17 @@
-"""Start-up in a new process: the import, and the second start of a known model. Raw wall time."""
+"""Start-up in a new process: the import, a known model, and the command line from nothing. Raw wall time."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tempfile
+from pathlib import Path
 
 from bench.measure import Row, fastest
 from bench.native import BUILD
 
-REPEATS = 7
+REPEATS, COLD = 7, 2
 SYMBOLS = """
 import passivo as pv
 q, p, m, b, alpha, beta = pv.symbols("q p m b alpha beta")
@@ -43,6 +45,7 @@ def measure() -> list[Row]:
     for text in texts:  # fills the cache
         process(text)
     nothing, imported, symbols, text = fastest(*(lambda text=text: process(text) for text in texts), repeats=REPEATS)
+    cold, warm = command(environment)
     note = f"of which {nothing * 1e3:.0f} ms are python itself"
     return [
         Row("import passivo", imported, target=0.6, note=note),
@@ -53,4 +56,20 @@ def measure() -> list[Row]:
             note="no SymPy is needed",
         ),
         Row("known model in text: import, compile, first step", text, target=1.0, note="the same"),
+        Row("passivo run oscillator, cold", cold, target=10.0, note="derives, compiles, runs, draws, saves"),
+        Row("passivo run oscillator, warm", warm, target=1.5, note="runs, draws, saves"),
     ]
+
+
+def command(environment: dict[str, str]) -> tuple[float, float]:
+    """Seconds of `passivo run oscillator` with an empty cache, and with what that left behind."""
+    with tempfile.TemporaryDirectory() as folder:
+
+        def run(cache: str) -> float:
+            """Its fastest of several runs."""
+            line = [sys.executable, "-m", "passivo", "run", "oscillator"]
+            there = {**environment, "PASSIVO_CACHE": str(Path(folder) / cache)}
+            call = lambda: subprocess.run(line, cwd=folder, env=there, check=True, stdout=subprocess.DEVNULL)  # noqa: E731
+            return fastest(call, repeats=1)[0]
+
+        return min(run(f"cold{i}") for i in range(COLD)), min(run("cold0") for _ in range(REPEATS))

@@ -1,6 +1,9 @@
 """The code of the README runs as written, in order, in one namespace."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,22 @@ def test_readme_blocks_run(tmp_path, monkeypatch, capsys):
         exec(compile(block, "README.md", "exec"), namespace)
     assert "audit passed" in capsys.readouterr().out
     assert {path.name for path in tmp_path.iterdir()} == {"run.png", "run.zarr", "cart.zarr"}
+
+
+def test_readme_commands_run(tmp_path):
+    """Line by line in an empty folder, beside the scenario the README shows."""
+    from passivo.scenario.scenario import Scenario
+
+    text = (ROOT / "README.md").read_text()
+    (scenario,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "shown.yaml").write_text(scenario)
+    assert Scenario.load(str(tmp_path / "shown.yaml")).simulate(engine="python").verdict.kind == "exact"
+    (block,) = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    for line in block.splitlines():
+        done = subprocess.run(["bash", "-c", line], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True)
+        assert done.returncode == int("active" in line or "compare" in line), (line, done.stderr)
+        assert done.stderr == b""
 
 
 def test_readme_names_both_commands():

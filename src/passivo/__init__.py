@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "passivo.errors": (
-        "PassivoError", "ModelError", "ExpressionError", "MethodError", "InputError", "FileError",
+        "PassivoError", "ModelError", "ExpressionError", "MethodError", "InputError", "FileError", "ScenarioError",
         "StepError", "ConvergenceError", "DomainError", "NonFiniteError",
     ),
     "passivo.ledger.verdict": ("Verdict",),
@@ -36,6 +36,7 @@ _WHERE = {
     "passivo.run.compare": ("Comparison", "compare"),
     "passivo.run.save": ("load",),
     "passivo.run.audit": ("Audit", "audit"),
+    "passivo.scenario.scenario": ("Scenario",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 _FUNCTIONS = (
@@ -74,6 +75,7 @@ if TYPE_CHECKING:
         ModelError,
         NonFiniteError,
         PassivoError,
+        ScenarioError,
         StepError,
     )
     from passivo.ledger.verdict import Verdict  # noqa: F401
@@ -94,3 +96,4 @@ if TYPE_CHECKING:
     from passivo.run.run import Run  # noqa: F401
     from passivo.run.save import load  # noqa: F401
     from passivo.run.simulate import simulate  # noqa: F401
+    from passivo.scenario.scenario import Scenario  # noqa: F401

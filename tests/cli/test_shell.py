@@ -20,10 +20,8 @@ ENVIRONMENT = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "
 
 
 def shell(line, folder, **environment):
-    environment = {**ENVIRONMENT, **environment}
-    return subprocess.run(
-        ["bash", "-c", line], cwd=folder, env=environment, capture_output=True, text=True, timeout=600
-    )
+    options = {"cwd": folder, "env": {**ENVIRONMENT, **environment}, "timeout": 600}
+    return subprocess.run(["bash", "-c", line], capture_output=True, text=True, **options)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

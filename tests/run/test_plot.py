@@ -70,7 +70,7 @@ def test_every_axis_names_a_unit(case, tmp_path):
     labels = [axis.get_ylabel() for axis in figure.axes]
     assert all(label.split("[")[-1].split("]")[0] for label in labels), labels
     assert sum(axis.get_xlabel().startswith("time [") for axis in figure.axes) == (1 if len(labels) == 2 else 2)
-    assert labels[-2].startswith("energy [") and labels[-1].startswith("created by\nthe numerics [")
+    assert labels[-2].startswith("energy [") and labels[-1].startswith("created by numerics [")
 
 
 def labels(case):

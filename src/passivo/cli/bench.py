@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
-from passivo.cli.app import MISTAKE, PASSIVE, Json, command
+from passivo.cli.app import PASSIVE, Json, command
 from passivo.cli.show import print_json
-from passivo.errors import FileError
+from passivo.errors import FileError, InputError, nearest
 
 
 def checkout() -> Path:
@@ -48,6 +48,13 @@ def bench(
     if list_:
         print_json(names()) if json else typer.echo("\n".join(names()))
         return PASSIVE
-    arguments = [*(name or ()), *(["--json"] if json else [])]
-    done = subprocess.run([sys.executable, "-m", "bench", *arguments], cwd=checkout(), check=False)
-    return PASSIVE if done.returncode == 0 else MISTAKE
+    for item in name or ():
+        if item not in names():
+            raise InputError(f"there is no benchmark {item!r}; {nearest(item, names())}")
+    line = [sys.executable, "-m", "bench", *(name or ()), *(["--json"] if json else [])]
+    process = subprocess.Popen(line, cwd=checkout())
+    while True:
+        try:
+            return process.wait()
+        except KeyboardInterrupt:  # it was told as well, and writes what it has measured
+            continue

@@ -129,7 +129,7 @@ def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], v
     lines = [Line("created", time, total["created"], {"color": colour, "zorder": 3})]
     if total["booked"].any():
         lines.append(Line("booked", time, total["booked"], {"color": "black", "linestyle": DASHED}))
-    draw(below, lines, "created by\nthe numerics", "J", band=verdict.roundoff)
+    draw(below, lines, "created by numerics", "J", band=verdict.roundoff)
     legend(below)
 
 

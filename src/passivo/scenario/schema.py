@@ -155,6 +155,9 @@ PortSpec = Annotated[
         }
     ),
 ]
+UNITS = "name: unit of a state or parameter; port: [unit it takes, unit it gives]"
+_UNIT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}]}
+Units = dict[Name, Annotated[Any, WithJsonSchema(_UNIT)]]
 MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_method_schema())]
 
 
@@ -176,6 +179,7 @@ class Expressions(Section):
     domain: Formula | None = Field(None, description="a condition such as q > 0")
     positions: list[Name] = Field([], description="the states that are positions, for SymplecticEuler")
     limits: list[Formula] = Field([], description="conditions on params, such as m > 0")
+    units: Units = Field({}, description=UNITS)
 
 
 class MechanicalSystem(Section):
@@ -191,6 +195,7 @@ class MechanicalSystem(Section):
     minimum: dict[Name, Formula] | None = Field(None, description="the state of least energy; also the default start")
     domain: Formula | None = Field(None, description="a condition such as q > 0")
     limits: list[Formula] = Field([], description="conditions on params, such as l > 0")
+    units: Units = Field({}, description=UNITS)
 
 
 class Composition(Section):

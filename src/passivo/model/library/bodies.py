@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -58,7 +58,9 @@ def rigid_body(I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
     )
 
 
-def controlled_rigid_body(kinematics: str = "true", I1: float = 1.0, I2: float = 2.0, I3: float = 3.0) -> System:
+def controlled_rigid_body(
+    kinematics: Literal["true", "printed"] = "true", I1: float = 1.0, I2: float = 2.0, I3: float = 3.0
+) -> System:
     """A rigid body with its attitude as a quaternion (spec 2.8): `H = ω'I ω/2 + q'q/2`.
 
         I ω' = (I ω) × ω + τ

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from passivo.errors import ModelError
 from passivo.model.ports import effort
 from passivo.model.system import System
 
 
-def toda_chain(n: int = 3, ends: str = "periodic") -> System:
+def toda_chain(n: int = 3, ends: Literal["periodic", "free"] = "periodic") -> System:
     """The Toda lattice: `H = Σ p_i²/2 + Σ exp(q_i − q_(i+1))`, masses of 1 kg, bonds of 1 J and 1 m.
 
         q_i' = p_i,   p_i' = exp(q_(i−1) − q_i) − exp(q_i − q_(i+1)),   and + f for i = 1
