@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.measure import Row
-from passivo.cli.show import Progress
+from passivo.cli.progress import Progress
 
 NAMES = ("step", "call", "start", "accuracy")
 TARGET = Path("build") / "bench.json"

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from passivo.cli.app import ACTIVE, MISTAKE, PASSIVE, Json, command
-from passivo.cli.show import coloured, console, preparing, print_json, verdict_data
+from passivo.cli.progress import Progress
+from passivo.cli.show import coloured, console, print_json, verdict_data
 
 
 @command("""
@@ -27,7 +28,7 @@ def audit(
     """
     from passivo.run.audit import audit as check
 
-    with preparing("reading and deriving") as progress:
+    with Progress("reading and deriving") as progress:
         found = check(file, progress.steps)
     if json:
         facts = {"ok": found.ok, "how": found.how, "checked": found.checked, "findings": found.findings}

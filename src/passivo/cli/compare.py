@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from passivo.cli.app import ACTIVE, INTERRUPTED, PASSIVE, Json, command, mistake
+from passivo.cli.progress import Progress
 from passivo.cli.run import (
     PICTURES,
     Input,
@@ -21,7 +22,7 @@ from passivo.cli.run import (
     complete_method,
     writable,
 )
-from passivo.cli.show import coloured, compact, console, preparing, print_json, table
+from passivo.cli.show import coloured, compact, console, print_json, table
 from passivo.errors import InputError, nearest
 from passivo.run.painter import Painter
 from passivo.scenario.scenario import Scenario
@@ -92,7 +93,7 @@ def parse_methods(text: str) -> list[Method]:
 def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
     """The comparison, whole or as far as it came, and the exit code."""
     try:
-        with preparing("deriving and compiling (once for each system and method)") as progress:
+        with Progress() as progress:
             found = chosen.compare(methods, progress.update)
         return found, PASSIVE if found.passive else ACTIVE
     except KeyboardInterrupt as error:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from passivo.cli.app import ACTIVE, PASSIVE, Json, command
+from passivo.cli.progress import Progress
 from passivo.cli.run import Out, writable
-from passivo.cli.show import coloured, console, preparing, print_json, table
+from passivo.cli.show import coloured, console, print_json, table
 from passivo.errors import InputError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def reproduce(
     folder = writable(out if out is not None else Path("out"))
     answers = []
     for item in chosen:
-        with preparing(item.name) as progress:
+        with Progress(item.name) as progress:
             outcome = item.reproduce(changes, progress.update)
         answers.append((item, outcome, write_files(item, outcome, folder)))
         if not json:

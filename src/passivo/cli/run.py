@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from passivo.cli.app import ACTIVE, INTERRUPTED, MISTAKE, PASSIVE, Json, command, mistake
-from passivo.cli.show import coloured, console, ledger_table, preparing, print_json, run_data, table
+from passivo.cli.progress import Progress
+from passivo.cli.show import coloured, console, ledger_table, print_json, run_data, table
 from passivo.errors import FileError, InputError, StepError
 from passivo.run.painter import Painter
 from passivo.scenario.scenario import DEFAULT, Scenario, built_in, template
@@ -174,14 +175,14 @@ def writable(folder: Path) -> Path:
 def simulate(chosen: Scenario, json: bool) -> tuple[Run, int]:
     """The run, whole or as far as it came, and the exit code."""
     try:
-        with preparing("deriving and compiling (once for each system and method)") as progress:
+        with Progress() as progress:
             result = chosen.simulate(progress.steps)
         return result, PASSIVE if result.verdict.passive else ACTIVE
     except StepError as error:
         result, code, what = error.run, MISTAKE, str(error)
     except KeyboardInterrupt as error:
         result, code = getattr(error, "run", None), INTERRUPTED
-        if result is None:
+        if result is None or result.steps == 0:
             raise
         what = f"by Ctrl-C at t = {result.time[-1]:.6g} s of {chosen.until:g} s"
     if not json:

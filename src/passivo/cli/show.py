@@ -1,18 +1,12 @@
-"""What a person sees in a terminal: verdicts, ledgers, progress; and the same as JSON for scripts."""
+"""What a person sees in a terminal: verdicts and ledgers; and the same as JSON for scripts."""
 
 from __future__ import annotations
 
 import json
 import math
-import signal
 import sys
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
-
-from passivo.errors import PassivoError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,8 +17,6 @@ if TYPE_CHECKING:
 
 # readable on white and on black; the words say the same, so nothing hangs on a colour
 COLOURS = {"exact": "#009e73", "passive": "#0080c8", "booked": "#b37a00", "active": "#d55e00", "none": "#808080"}
-SHOW_AFTER = 1.0  # seconds; what is done sooner shows no bar
-PATIENCE = 300.0  # seconds for deriving and compiling; formulas of a page may take SymPy for ever
 
 
 def console(stderr: bool = False) -> Console:
@@ -125,95 +117,3 @@ def run_data(run: Run) -> dict[str, Any]:
         "ledger": {name: {**after, "stored at 0": before["stored"]} for name, (before, after) in ends(run).items()},
         "verdict": verdict_data(run.verdict),
     }
-
-
-# -- progress ---------------------------------------------------------------------------------------------------------
-
-
-class Progress:
-    """A bar on stderr with what is being done, how far it is and the time that remains; shown after a second."""
-
-    def __init__(self, first: str):
-        from rich.progress import BarColumn, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bar
-        from rich.text import Text
-
-        class Remaining(ProgressColumn):
-            """Time left, once there is a rate to tell it from."""
-
-            def render(self, task: Any) -> Text:
-                if not task.total or not task.completed:
-                    return Text("")
-                left = (time.monotonic() - begun[0]) * (task.total - task.completed) / task.completed
-                return Text(f"{_duration(left)} left")
-
-        begun = self.begun = [time.monotonic()]
-        screen = console(stderr=True)
-        self.bar = Bar(
-            SpinnerColumn(),
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[share]}"),
-            Remaining(),
-            TimeElapsedColumn(),
-            console=screen,
-            transient=True,
-            disable=not screen.is_terminal,
-        )
-        self.task = self.bar.add_task(first, total=None, share="")
-        self.timer = threading.Timer(SHOW_AFTER, self.bar.start)
-        self.timer.daemon = True
-        self.stepping = False
-
-    def __enter__(self) -> Progress:
-        self.timer.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.timer.cancel()
-        self.timer.join()
-        self.bar.stop()
-
-    def steps(self, done: int, total: int) -> None:
-        """For `simulate` and `audit`."""
-        self.update("stepping", done, total)
-
-    def update(self, what: str, done: int, total: int) -> None:
-        if not self.stepping:
-            self.stepping, self.begun[0] = True, time.monotonic()
-            be_patient(0.0)
-        self.bar.update(self.task, description=what, completed=done, total=total, share=f"{done / total:.0%}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    minutes, hours = seconds / 60, seconds / 3600
-    return f"{minutes:.0f} min" if minutes < 100 else f"{hours:.0f} h" if hours < 100 else f"{hours / 24:.0f} days"
-
-
-def be_patient(seconds: float) -> None:
-    """Set (or with 0 take back) the alarm that ends a derivation without end."""
-    if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
-        signal.setitimer(signal.ITIMER_REAL, seconds, 5.0 if seconds else 0.0)
-
-
-@contextmanager
-def preparing(what: str) -> Iterator[Progress]:
-    """Progress over something that first derives and compiles; ends with an error where that takes for ever."""
-
-    def too_long(*_: object) -> None:
-        raise PassivoError(
-            f"deriving and compiling took more than {PATIENCE:.0f} s; simplify the formulas or split the system into "
-            "parts. From Python, pv.simulate has no such limit"
-        )
-
-    before = signal.signal(signal.SIGALRM, too_long) if hasattr(signal, "SIGALRM") else None
-    be_patient(PATIENCE)
-    try:
-        with Progress(what) as progress:
-            yield progress
-    finally:
-        be_patient(0.0)
-        if before is not None:
-            signal.signal(signal.SIGALRM, before)

@@ -95,7 +95,8 @@ class Recorder:
             error.run = self._finish(stopped)
             raise
         except BaseException as error:
-            error.run = self._finish(f"interrupted by {type(error).__name__}")  # type: ignore[attr-defined]
+            why = "Ctrl-C" if isinstance(error, KeyboardInterrupt) else type(error).__name__
+            error.run = self._finish(f"stopped by {why}")  # type: ignore[attr-defined]
             raise
         if self.steps % self.every:
             self._keep(len(self.out) - 1)

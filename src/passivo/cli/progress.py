@@ -1,0 +1,98 @@
+"""Progress on the screen, an end to what never ends, and Ctrl-C that is always heard."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from typing import Any
+
+from passivo.cli.show import console
+from passivo.errors import PassivoError
+
+SHOW_AFTER = 1.0  # seconds; what is done sooner shows no bar
+PATIENCE = 300.0  # seconds without any progress; formulas of a page may take SymPy for ever
+COMPILING = "deriving and compiling (5 to 10 s, once)"
+
+
+class Progress:
+    """A context that tells on stderr what is being done, how far it is and the time that remains.
+
+    Where nothing goes on for minutes it ends with an error. An interruption that was swallowed, as happens inside the
+    compiler, comes again with the next sign of progress.
+    """
+
+    def __init__(self, first: str = COMPILING):
+        self.bar, self.task = _bar(first)
+        self.timer = threading.Timer(SHOW_AFTER, self.bar.start)
+        self.timer.daemon = True
+        self.begun = 0.0
+        self.interrupted = False
+        self.handlers: dict[int, Any] = {}
+
+    def __enter__(self) -> Progress:
+        if threading.current_thread() is threading.main_thread():
+            self.handlers[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
+            if hasattr(signal, "SIGALRM"):
+                self.handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, _too_long)
+        self._watch(PATIENCE)
+        self.timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._watch(0.0)
+        self.timer.cancel()
+        self.timer.join()
+        self.bar.stop()
+        for number, handler in self.handlers.items():
+            signal.signal(number, handler)
+
+    def steps(self, done: int, total: int) -> None:
+        """For `simulate` and `audit`."""
+        self.update("stepping", done, total)
+
+    def update(self, what: str, done: int, total: int) -> None:
+        """`done` of `total` are done; now comes `what`."""
+        if self.interrupted:
+            raise KeyboardInterrupt
+        self._watch(PATIENCE)
+        now = time.monotonic()
+        self.begun = self.begun or now
+        left = (now - self.begun) * (total - done) / done if done else 0.0
+        rest = f"{_duration(left)} left" if left else ""
+        self.bar.update(
+            self.task, description=what, completed=done, total=total, share=f"{done / total:.0%}", rest=rest
+        )
+
+    def _interrupt(self, *_: object) -> None:
+        self.interrupted = True
+        raise KeyboardInterrupt
+
+    def _watch(self, seconds: float) -> None:
+        """Wait so long for the next sign of progress; with 0 no longer."""
+        if signal.SIGINT in self.handlers and hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, seconds, 5.0 if seconds else 0.0)  # again, if it is swallowed
+
+
+def _too_long(*_: object) -> None:
+    raise PassivoError(
+        f"nothing went on for {PATIENCE:.0f} s; simplify the formulas or split the system into parts. "
+        "From Python, pv.simulate has no such limit"
+    )
+
+
+def _bar(first: str) -> tuple[Any, Any]:
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = [TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[share]}")]
+    columns += [TextColumn("{task.fields[rest]}"), TimeElapsedColumn()]
+    screen = console(stderr=True)
+    bar = Progress(SpinnerColumn(), *columns, console=screen, transient=True, disable=not screen.is_terminal)
+    return bar, bar.add_task(first, total=None, share="", rest="")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    minutes, hours = seconds / 60, seconds / 3600
+    return f"{minutes:.0f} min" if minutes < 100 else f"{hours:.0f} h" if hours < 100 else f"{hours / 24:.0f} days"
