@@ -72,6 +72,11 @@ class Source(ABC):
     @abstractmethod
     def describe(self) -> dict[str, Any]: ...
 
+    @property
+    def jumps(self) -> bool:
+        """Whether the signal may jump inside a step."""
+        return False
+
     def table(self) -> np.ndarray | None:
         """The array that belongs into a saved run beside the description."""
         return None
@@ -131,7 +136,9 @@ class Drawn(Source):
 
     def _block(self, number: int) -> np.ndarray:
         if self.drawn[0] != number:  # an audit asks for one step at a time
-            random = np.random.Generator(np.random.PCG64([self.seed, self.place, number]))
+            random = np.random.Generator(
+                np.random.PCG64(np.random.SeedSequence(self.seed, spawn_key=(self.place, number)))
+            )
             self.drawn = (number, self.size * random.standard_normal((BLOCK, self.width)))
         return self.drawn[1]
 
@@ -177,6 +184,10 @@ class Traced(Source):
         ]
         return np.stack(columns, axis=-1)
 
+    @property
+    def jumps(self) -> bool:
+        return any("sign(" in text for text in self.texts)
+
     def describe(self) -> dict[str, Any]:
         return {"kind": "formula", "texts": list(self.texts)}
 
@@ -200,6 +211,10 @@ class Function(Source):
         elif self.kept is not None:
             self.kept.append(result)
         return result
+
+    @property
+    def jumps(self) -> bool:
+        return True  # nothing is known of it
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "lost"} if self.kept is None else {"kind": "table"}

@@ -1,6 +1,6 @@
 """The reference that methods are compared with: the same equations in finer and finer steps, and how far to trust it.
 
-RK4 with an 8th of the step, a 16th, and so on, until neighbours agree. Where RK4 does not apply (a `Relation`) or
+RK4 with an 8th of the step, a 16th, and so on, until neighbours agree and come closer as smooth solutions do. Where RK4 does not apply (a `Relation`) or
 does not settle (a stiff system), a symmetric implicit method: its error has even powers of the step only, so that each
 doubling takes one more of them out (Richardson's extrapolation).
 
@@ -155,8 +155,9 @@ def _refine(
     problem: Problem, method: Method, powers: Sequence[int], runs: Sequence[Run], tell: Callable[[float], None]
 ) -> Reference:
     """Halve the step of `method` until neighbours agree well enough; `powers` of the step are extrapolated away."""
-    limit, parts, spent = problem.most_steps, FIRST, 0
-    while parts > 1 and 3 * parts * problem.steps > limit:  # there must be two to compare
+    limit, spent, jumps = problem.most_steps, 0, any(source.jumps for source in problem.drive().sources)
+    parts = 1 if jumps else FIRST
+    while parts > 1 and 7 * parts * problem.steps > limit:  # there must be three to compare
         parts //= 2
     row: list[np.ndarray] = []
     gaps: list[float] = [math.inf]
@@ -164,16 +165,36 @@ def _refine(
         before = spent
         run = problem.fine(method, parts, lambda done, _: tell(min(1.0, (before + done) / limit)))  # noqa: B023
         spent += run.steps
-        last = row[-1] if row else None
-        row = _extrapolated(on_ticks(run), row, powers)
-        gaps.append(_gap(row[-1], last))
-        reference = Reference(problem.time, _filled(row[-1], len(problem.time)), _accuracy(gaps))
+        last, row = row, _extrapolated(on_ticks(run), row, powers)
+        gaps.append(_gap(row[0], last[0] if last else None))
+        if jumps:
+            states, accuracy = row[0], _first_order(gaps)
+        elif _regular(gaps, method.order):
+            states, accuracy = row[-1], _gap(row[-1], last[-1]) / (1.0 if powers else 2.0**method.order - 1.0)
+        else:
+            states, accuracy = row[0], max(filter(math.isfinite, gaps[-3:]), default=math.inf)
+        reference = Reference(problem.time, _filled(states, len(problem.time)), accuracy)
         rounding = gaps[-1] < ROUGH and gaps[-2] < 1.5 * gaps[-1]  # finer steps no longer help
-        enough = rounding or reference.accuracy <= _wanted(reference, runs)
-        over = last is not None and spent + 2 * parts * problem.steps > limit
-        if over or (enough and math.isfinite(gaps[-2])):  # that two agree may be luck, where an input jumps
+        over = math.isfinite(gaps[-1]) and spent + 2 * parts * problem.steps > limit
+        enough = (rounding and not jumps) or reference.accuracy <= _wanted(reference, runs)
+        if over or (enough and math.isfinite(gaps[-2])):
             return reference
         parts *= 2
+
+
+def _first_order(gaps: Sequence[float]) -> float:
+    """What may be left where an input jumps inside a step: half of it at each halving of the step, and no better.
+
+    Neighbours then agree or differ by chance, to the last digit even, and both may be wrong: the worst of all counts.
+    """
+    known = [gap for gap in gaps if math.isfinite(gap)]
+    return max((gap / 2.0**k for k, gap in enumerate(reversed(known))), default=math.inf)
+
+
+def _regular(gaps: Sequence[float], order: int) -> bool:
+    """Whether the last three gaps shrink as smooth solutions make them; if not, nothing is known but the gaps."""
+    ratios = [a / b for a, b in pairwise(gaps[-3:])]
+    return len(ratios) == 2 and all(0.6 < ratio / 2.0**order < 1.6 for ratio in ratios)
 
 
 def _extrapolated(states: np.ndarray, row: Sequence[np.ndarray], powers: Sequence[int]) -> list[np.ndarray]:
@@ -190,18 +211,6 @@ def _gap(states: np.ndarray, before: np.ndarray | None) -> float:
     if before is None or len(before) != len(states) or len(states) < 2:
         return math.inf
     return max(_apart(before, states), float(np.finfo(float).eps))
-
-
-def _accuracy(gaps: Sequence[float]) -> float:
-    """What remains after the last gap, if gaps go on to shrink as they did: the sum of a geometric series.
-
-    The slower of the last two ratios counts, and none beyond order 4; order 1 where fewer were seen.
-    """
-    *_, before, gap = gaps
-    ratios = [a / b for a, b in pairwise(gaps[-3:]) if math.isfinite(a) and math.isfinite(b)]
-    ratio = min(ratios) if len(ratios) == 2 else min([*ratios, 2.0])
-    gap = max(gap, before / 16) if math.isfinite(before) else gap
-    return gap / (min(max(ratio, 1.1), 16.0) - 1.0)
 
 
 def _wanted(reference: Reference, runs: Sequence[Run]) -> float:

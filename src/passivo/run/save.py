@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-import passivo
 from passivo.errors import FileError
 from passivo.method.catalogue import method_from
 from passivo.model.describe import model_from
@@ -124,7 +123,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "stopped": run.stopped,
         "verdict": run.verdict.sentence,
         "versions": {
-            "passivo": passivo.__version__,
+            "passivo": version("passivo"),
             "python": sys.version.split()[0],
             **{package: version(package) for package in PACKAGES},
         },
