@@ -10,6 +10,7 @@ import platform
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -31,32 +32,35 @@ def main() -> None:
         parser.error(f"there is no benchmark {unknown[0]!r}; take {', '.join(NAMES)}")
     console = Console(width=None if sys.stdout.isatty() else 160)
     machine = {"processor": platform.processor() or platform.machine(), "python": platform.python_version()}
-    report = {"machine": machine, "results": {}, "seconds": last_times()}
+    report = {**last(), "machine": machine}
+    done = []
     names = options.names or NAMES
     expected = {name: report["seconds"].get(name, 20.0) for name in names}
     with contextlib.suppress(KeyboardInterrupt), Progress(f"measuring {names[0]}") as progress:
         for i, name in enumerate(names):
             # told in seconds of the last time, so that the rest can be told as well
-            progress.update(f"measuring {name}", int(sum(list(expected.values())[:i])), int(sum(expected.values())))
+            progress.update(f"measuring {name}", sum(list(expected.values())[:i]), sum(expected.values()))
             begin = time.perf_counter()
             rows = importlib.import_module(f"bench.{name}").measure()
             report["seconds"][name] = round(time.perf_counter() - begin, 1)
             report["results"][name] = [row.data() for row in rows]
+            done.append(name)
             if not options.json:
                 console.print(table(name, rows))
     text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
     TARGET.parent.mkdir(parents=True, exist_ok=True)
     TARGET.write_text(text, encoding="utf-8")
     print(text if options.json else f"written  {TARGET}", end="" if options.json else "\n")
-    sys.exit(0 if set(names) <= set(report["results"]) else 130)  # stopped by Ctrl-C: what was measured is kept
+    sys.exit(0 if len(done) == len(names) else 130)  # stopped by Ctrl-C: what was measured is kept
 
 
-def last_times() -> dict[str, float]:
-    """How long each benchmark took when it was last run here."""
+def last() -> dict[str, Any]:
+    """What was measured here before, and how long it took."""
     try:
-        return json.loads(TARGET.read_text(encoding="utf-8"))["seconds"]
+        known = json.loads(TARGET.read_text(encoding="utf-8"))
+        return {"results": known["results"], "seconds": known["seconds"]}
     except (OSError, ValueError, KeyError):
-        return {}
+        return {"results": {}, "seconds": {}}
 
 
 def table(name: str, rows: list[Row]) -> Table:

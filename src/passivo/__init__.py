@@ -33,7 +33,8 @@ _WHERE = {
     "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
     "passivo.run.run": ("Run",),
-    "passivo.run.compare": ("Comparison", "compare"),
+    "passivo.run.compare": ("Comparison", "Entry", "compare"),
+    "passivo.run.reference": ("Reference",),
     "passivo.run.save": ("load",),
     "passivo.run.audit": ("Audit", "audit"),
     "passivo.scenario.scenario": ("Scenario",),
@@ -91,8 +92,9 @@ if TYPE_CHECKING:
     from passivo.model.symbols import symbols  # noqa: F401
     from passivo.model.system import System  # noqa: F401
     from passivo.run.audit import Audit, audit  # noqa: F401
-    from passivo.run.compare import Comparison, compare  # noqa: F401
+    from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
     from passivo.run.inputs import Held, Noise  # noqa: F401
+    from passivo.run.reference import Reference  # noqa: F401
     from passivo.run.run import Run  # noqa: F401
     from passivo.run.save import load  # noqa: F401
     from passivo.run.simulate import simulate  # noqa: F401

@@ -34,7 +34,7 @@ def call(capsys, *arguments):
 def test_run(capsys):
     code, out, err = call(capsys, "run", "oscillator", "--until", "0.05")
     assert code == 0 and err == ""
-    assert "50 steps of 0.001 s (0.05 s) by AVF" in out and "\nexact: energy was neither" in out
+    assert "50 steps of 0.001 s by AVF (0.05 s)" in out and "\nexact: energy was neither" in out
     assert {path.name for path in Path("out").iterdir()} == {"oscillator.png", "oscillator.zarr"}
     assert pv.load("out/oscillator.zarr").steps == 50
 
@@ -91,7 +91,7 @@ def test_formats(capsys):
         (["audit", "nowhere.zarr"], "nowhere.zarr is not a saved run"),
         (["reproduce", "borghesan-fig4711"], "did you mean 'borghesan-fig3'?"),
         (["reproduce", "borghesan-fig3", "--set", "stepp=1"], "did you mean 'step'?"),
-        (["reproduce", "borghesan-fig3", "--set", "step"], "--set takes NAME=NUMBER"),
+        (["reproduce", "borghesan-fig3", "--set", "step"], "--set takes NAME=VALUE"),
         (["rnu"], "No such command 'rnu'"),
         (["run", "oscillator", "--stpe", "1"], "No such option: --stpe"),
     ],
@@ -188,12 +188,52 @@ def test_compare_names_what_does_not_apply(capsys):
     assert found["methods"][1]["verdict"] is None and found["methods"][1]["reason"]
 
 
+def test_compare_where_nothing_applies_is_a_mistake(capsys):
+    assert call(capsys, "compare", "rigid_body", "--methods", "SymplecticEuler")[0] == 2
+    assert not list(Path("out").iterdir())
+
+
+def test_an_explosion_is_no_rounding(capsys):
+    code, out, _ = call(capsys, "compare", "oscillator", "--methods", "ExplicitEuler", "--step", "0.1", "--until", "20")
+    (row,) = (line for line in out.splitlines() if line.startswith("ExplicitEuler "))
+    assert code == 1 and "roundoff" not in row and row.endswith("stopped")
+
+
+def test_the_end_of_a_run_is_told(capsys):
+    """It ends with the last whole step."""
+    assert (
+        "(0.9 s; the last whole step before 1 s)" in call(capsys, "run", "pendulum", "--step", "0.3", "--until", "1")[1]
+    )
+    assert (
+        "3 steps of 0.3 s (0.9 s)"
+        in call(capsys, "compare", "pendulum", "--methods", "AVF", "--step", "0.3", "--until", "1")[1]
+    )
+
+
+def test_targets_are_checked_before_anything_is_computed(capsys, monkeypatch):
+    Path("out/pendulum.zarr").mkdir(parents=True)
+    monkeypatch.setattr(Scenario, "simulate", None)
+    code, _, err = call(capsys, "run", "pendulum")
+    assert code == 2 and "was not written by Passivo; choose another --out" in err
+
+
+def test_a_file_cannot_steer_the_terminal(capsys):
+    Path("mine.yaml").write_text(
+        'about: "\\e[2J\\e]0;title\\a"\nsystem: pendulum\nstart: {q: 1}\nrun: {step: 0.1, until: 1}\n', encoding="utf-8"
+    )
+    _, out, err = call(capsys, "run", "mine.yaml")
+    assert "\x1b" not in out + err and "\a" not in out + err
+    Path("tag.yaml").write_text("a: !foo%1b%5b31m x")
+    assert "\x1b" not in call(capsys, "run", "tag.yaml")[2]
+
+
 def test_methods(capsys):
     code, out, _ = call(capsys, "methods")
     lines = out.splitlines()
     from passivo.method.catalogue import METHODS
 
     assert code == 0 and [line.split()[0] for line in lines[1 : len(METHODS) + 1]] == list(METHODS)
+    assert any(line.startswith("symplectic ") for line in lines)
     assert max(map(len, lines)) <= 80
     assert "variant" in call(capsys, "methods", "SymplecticEuler")[1]
     found = json.loads(call(capsys, "methods", "--json")[1])
@@ -202,7 +242,8 @@ def test_methods(capsys):
 
 def test_audit(capsys):
     call(capsys, "run", "pendulum", "--until", "1")
-    assert call(capsys, "audit", "out/pendulum.zarr")[:2] == (0, call(capsys, "audit", "out/pendulum.zarr")[1])
+    code, out, _ = call(capsys, "audit", "out/pendulum.zarr")
+    assert code == 0 and out.startswith("audit passed. recomputed in extended precision: 10 steps checked; exact")
     call(capsys, "run", "pendulum", "--until", "1", "--method", "ExplicitEuler", "--out", "active")
     code, out, _ = call(capsys, "audit", "active/pendulum.zarr", "--json")
     assert code == 1 and json.loads(out)["ok"]
@@ -212,6 +253,9 @@ def test_audit(capsys):
     group["states"][3, 0] += 1e-6
     code, out, _ = call(capsys, "audit", "out/pendulum.zarr")
     assert code == 2 and "audit FAILED" in out
+    next(path for path in Path("active/pendulum.zarr/states/c").rglob("*") if path.is_file()).write_bytes(b"broken")
+    code, _, err = call(capsys, "audit", "active/pendulum.zarr")
+    assert code == 2 and "damaged" in err
 
 
 def test_templates(capsys):

@@ -61,24 +61,37 @@ def test_completion(words, expected, tmp_path):
 
 
 def test_ctrl_c_leaves_a_run_that_can_be_loaded(tmp_path):
-    """A run of hours; it is stopped after its first second of stepping."""
-    (tmp_path / "long.yaml").write_text(
-        "system: oscillator\nstart: {q: 0.2}\nrun: {step: 1e-6, until: 1e4, record_every: 1000000}\n"
-    )
+    """A run of hours, stopped while it steps; pressed twice in a hurry, nothing more is lost."""
+    text = "system: oscillator\nstart: {q: 0.2}\nrun: {step: 1e-6, until: UNTIL, record_every: 1000000}\n"
+    (tmp_path / "short.yaml").write_text(text.replace("UNTIL", "1e-5"))
+    (tmp_path / "long.yaml").write_text(text.replace("UNTIL", "1e4"))
+    assert shell("passivo run short.yaml", tmp_path).returncode == 0  # compiles
+    options = {"cwd": tmp_path, "env": ENVIRONMENT, "text": True, "start_new_session": True}
     process = subprocess.Popen(
-        [BIN / "passivo", "run", "long.yaml"],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
+        [BIN / "passivo", "run", "long.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )
-    time.sleep(15)  # it may have to compile first; wherever it is then, it must end cleanly
+    time.sleep(8)  # it has begun to step: there is nothing to compile
+    os.killpg(process.pid, signal.SIGINT)
+    time.sleep(0.3)
     os.killpg(process.pid, signal.SIGINT)
     out, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and err.startswith("stopped: by Ctrl-C") and "Traceback" not in out + err
-    if "what was computed is kept" in err:
-        run = load(tmp_path / "out" / "long.zarr")
-        assert 0 < run.steps < run.planned and run.verdict.kind == "none"
-        assert (tmp_path / "out" / "long.png").exists()
+    assert process.returncode == 130 and "Traceback" not in out + err
+    assert err.startswith("stopped: by Ctrl-C at t = ") and "what was computed is kept" in err
+    run = load(tmp_path / "out" / "long.zarr")
+    assert 0 < run.steps < run.planned and run.verdict.kind == "none"
+    assert (tmp_path / "out" / "long.png").exists()
+
+
+@pytest.mark.parametrize("where", ["| true", "| head -1", ">&-", "--json | true"])
+def test_a_reader_that_goes_away_costs_nothing(where, tmp_path):
+    done = shell(f"set -o pipefail; passivo run oscillator --until 0.01 {where}", tmp_path)
+    assert done.returncode == 0 and done.stderr == ""
+    assert load(tmp_path / "out" / "oscillator.zarr").steps == 10 and (tmp_path / "out" / "oscillator.png").exists()
+
+
+@pytest.mark.parametrize("option", ["", "--json"])
+def test_a_full_disk_is_told(option, tmp_path):
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    done = shell(f"passivo methods {option} > /dev/full", tmp_path)
+    assert done.returncode == 2 and done.stderr == "mistake: the output: No space left on device\n"

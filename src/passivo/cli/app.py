@@ -1,6 +1,7 @@
 """`passivo`: the commands, their exit codes, and what happens to mistakes and to Ctrl-C.
 
-A command is a function that returns its exit code: 0 passive, 1 active, 2 a mistake, 130 stopped by Ctrl-C.
+A command is a function that returns its exit code: 0 passive, 1 active, 2 a mistake, 130 stopped by Ctrl-C; a fault
+of Passivo itself gives 70.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from functools import wraps
 from typing import Annotated, Any
@@ -15,9 +17,10 @@ from typing import Annotated, Any
 import typer
 
 from passivo import __version__
+from passivo.cli.show import print_json, printable
 from passivo.errors import PassivoError
 
-PASSIVE, ACTIVE, MISTAKE, INTERRUPTED = 0, 1, 2, 130
+PASSIVE, ACTIVE, MISTAKE, FAULT, INTERRUPTED = 0, 1, 2, 70, 130
 ABOUT = "Simulate physical systems so that no energy is ever created unnoticed."
 CODES = "Exit codes: 0 passive, 1 active, 2 a mistake, 130 stopped by Ctrl-C."
 
@@ -29,7 +32,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=f"\b\n{CODES}\nStart with: passivo run oscillator",
 )
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of tables, for scripts.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of tables, for scripts.")]
 
 
 def _version(wanted: bool) -> None:
@@ -55,8 +58,11 @@ def command(examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]
         def guarded(*args: Any, **options: Any) -> int:
             try:
                 return function(*args, **options)
-            except (PassivoError, OSError) as error:
+            except PassivoError as error:
                 return mistake(str(error), bool(options.get("json")))
+            except OSError as error:
+                what = f"{error.filename or 'the output'}: {error.strerror or error}"
+                return mistake(what, bool(options.get("json")) and error.filename is not None)
             except KeyboardInterrupt:
                 return mistake("by Ctrl-C", bool(options.get("json")), INTERRUPTED)
 
@@ -74,14 +80,14 @@ EXAMPLES: dict[str, list[str]] = {}
 def mistake(what: str, json: bool, code: int = MISTAKE) -> int:
     """Tell what went wrong, and give the exit code."""
     if json:
-        from passivo.cli.show import print_json
-
         print_json({"error": what})
-    else:
-        sys.stdout.flush()
-        label = "mistake" if code == MISTAKE else "stopped"
-        colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        sys.stderr.write(f"\x1b[1;31m{label}:\x1b[0m {what}\n" if colour else f"{label}: {what}\n")
+        return code
+    label = "mistake" if code == MISTAKE else "stopped"
+    colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    with contextlib.suppress(OSError):
+        sys.stderr.write(
+            f"\x1b[1;31m{label}:\x1b[0m {printable(what)}\n" if colour else f"{label}: {printable(what)}\n"
+        )
     return code
 
 
@@ -101,8 +107,22 @@ def execute(arguments: list[str] | None = None) -> int:
 
 
 def main() -> None:
-    code = execute()
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError):  # the reader may have gone away, as `head` does
-            stream.flush()
+    """The command `passivo`."""
+    # a stream that was closed is nowhere, not an error
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    try:
+        code = execute()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception:  # not 1: a script would read that as "active"
+        traceback.print_exc()
+        code = FAULT
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader went away, as `head` does
+        pass
+    except OSError as error:
+        code = code if code == MISTAKE else mistake(f"the output: {error.strerror}", False)
+    with contextlib.suppress(OSError):
+        sys.stderr.flush()
     os._exit(code)  # all is written; to take LLVM apart would cost a third of a second

@@ -16,8 +16,8 @@ from passivo.errors import FileError, InputError, nearest
 
 def checkout() -> Path:
     """The folder that holds bench/."""
-    for folder in (Path.cwd(), Path(__file__).parents[3]):
-        if (folder / "bench" / "__main__.py").is_file():
+    for folder in (Path(__file__).parents[3], Path.cwd()):
+        if (folder / "bench" / "measure.py").is_file() and (folder / "src" / "passivo").is_dir():
             return folder
     raise FileError("the benchmarks are not part of the installed package; run this in a checkout of the sources")
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from passivo.cli.app import ACTIVE, INTERRUPTED, PASSIVE, Json, command, mistake
-from passivo.cli.progress import Progress
-from passivo.cli.run import (
+from passivo.cli.app import ACTIVE, INTERRUPTED, MISTAKE, PASSIVE, Json, command, mistake
+from passivo.cli.options import (
     PICTURES,
     Input,
     Out,
@@ -19,19 +19,21 @@ from passivo.cli.run import (
     Step,
     Until,
     changes,
-    complete_method,
+    complete_methods,
+    load,
     writable,
 )
-from passivo.cli.show import coloured, compact, console, print_json, table
+from passivo.cli.progress import Progress, shielded
+from passivo.cli.show import coloured, compact, console, counted, headline, print_json, say, table
 from passivo.errors import InputError, nearest
 from passivo.run.painter import Painter
-from passivo.scenario.scenario import Scenario
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from passivo.method.base import Method
     from passivo.run.compare import Comparison, Entry
+    from passivo.scenario.scenario import Scenario
 
 
 @command("""
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 def compare(
     scenario: ScenarioArgument,
     methods: Annotated[
-        str, typer.Option(metavar="all|NAME,...", help="Methods by name.", autocompletion=complete_method)
+        str, typer.Option(metavar="all|NAME,...", help="Methods by name.", autocompletion=complete_methods)
     ] = "all",
     step: Step = None,
     until: Until = None,
@@ -57,22 +59,23 @@ def compare(
     Shown are the error against a reference solution, the energy that the numerics created and removed, the verdict
     and the cost of a step. The exit code is 0 if every method is passive, 1 if one is active.
     """
-    chosen = Scenario.load(scenario, changes(None, step, until, set_, input_, seed))
     listed = parse_methods(methods)
-    folder = writable(out if out is not None else Path(chosen.folder))
-    files = [folder / f"{chosen.name}-compare.{kind}" for kind in chosen.formats if kind in PICTURES]
+    chosen = load(scenario, changes(set_, input_, step=step, until=until, seed=seed))
+    pictures = [kind for kind in chosen.formats if kind in PICTURES]
+    files = writable(out or Path(chosen.folder), *(f"{chosen.name}-compare.{kind}" for kind in pictures))
     with Painter(bool(files)) as painter:
         found, code = measure(chosen, listed)
-        if found.interrupted:  # without a reference there is nothing to draw against
+        if found.interrupted or code == MISTAKE:  # without a run or a reference there is nothing to draw
             files = []
-        painter.begin(found, files)
-        if not json:
-            show(chosen, found)
-        painter.finish()
+        with shielded():
+            painter.begin(found, files)
+            if not json:
+                show(chosen, found)
+            painter.finish()
     if json:
         print_json({"scenario": chosen.name, **found.data(), "files": files})
     else:
-        typer.echo("\n".join(f"written  {file}" for file in files))
+        say(*(f"written  {file}" for file in files))
     return code
 
 
@@ -95,6 +98,8 @@ def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
     try:
         with Progress() as progress:
             found = chosen.compare(methods, progress.update)
+        if not any(entry.run for entry in found.entries):
+            return found, MISTAKE
         return found, PASSIVE if found.passive else ACTIVE
     except KeyboardInterrupt as error:
         found = getattr(error, "comparison", None)
@@ -106,26 +111,26 @@ def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
 
 def show(chosen: Scenario, found: Comparison) -> None:
     out = console()
-    steps = round(found.until / found.step)
-    out.print(f"{chosen.name}: {chosen.about}" if chosen.about else chosen.name, style="bold", soft_wrap=True)
-    out.print(f"{steps} steps of {found.step:g} s ({found.until:g} s)\n")
+    headline(out, chosen)
+    out.print(f"{counted(found.steps, 'step')} of {found.step:g} s ({found.until:g} s)\n")
     out.print(comparison_table(found))
     out.print()
     for entry in found.entries:
         if entry.reason:
-            out.print(f"{entry.title}: {entry.reason}", style="dim", soft_wrap=False)
+            out.print(f"{entry.title}: {entry.reason}", style="dim")
     out.print(meanings(found))
     out.print()
 
 
 def meanings(found: Comparison) -> Table:
     """What the columns say, in small print."""
-    known = share(found.reference.accuracy)
     grid = table("", "", left=("",))
     grid.show_header, grid.row_styles = False, ["dim"]
-    grid.add_row(
-        "error", f"largest deviation from a reference (known to {known}), as a share of a state's largest value"
-    )
+    if found.reference.found:
+        known = f"largest deviation from a reference known to {compact(found.reference.accuracy, 2)}"
+        grid.add_row("error", f"{known}, as a share of a state's largest value")
+    if any(entry.error is not None and not told(entry, found) for entry in found.entries):
+        grid.add_row("", "~: not to be trusted, the reference itself is no better; a shorter --until may help")
     grid.add_row("created", "most energy the numerics made in any stretch of time, in joules")
     grid.add_row("removed", "most energy they took away")
     grid.add_row("per step", "on this machine, ledger included")
@@ -143,8 +148,9 @@ def comparison_table(found: Comparison) -> Table:
         grid.add_row(
             entry.title,
             str(entry.method.order),
-            share(entry.error),
-            *(energy(value, verdict.roundoff, entry.run.steps) for value in (verdict.bias, verdict.removed)),
+            error(entry, found),
+            "roundoff" if verdict.kind in ("exact", "passive") else energy(verdict.bias, entry),
+            "roundoff" if verdict.kind == "exact" else energy(verdict.removed, entry),
             per_step(entry.cost),
             coloured(kind(entry), verdict.kind),
         )
@@ -155,16 +161,25 @@ def kind(entry: Entry) -> str:
     verdict: Any = entry.run and entry.run.verdict
     if verdict.kind == "none":
         return "stopped"
-    return "active, bounded" if verdict.kind == "active" and verdict.bounded else verdict.kind
+    return "active, bounded" if verdict.lends else verdict.kind
 
 
-def share(value: float | None) -> str:
-    return "" if value is None else compact(value, 2)
+def error(entry: Entry, found: Comparison) -> str:
+    if entry.error is None:
+        return ""
+    return compact(entry.error, 2) if told(entry, found) else f"~{compact(entry.error, 2)}"
 
 
-def energy(value: float, roundoff: float, steps: int) -> str:
+def told(entry: Entry, found: Comparison) -> bool:
+    """Whether the reference is good enough for the error to mean something."""
+    return entry.error is not None and entry.error >= 3 * found.reference.accuracy
+
+
+def energy(value: float, entry: Entry) -> str:
     """Joules, or the word where a sum of roundings is all there is."""
-    return "roundoff" if value <= roundoff * steps**0.5 else compact(value, 3)
+    run: Any = entry.run
+    largest = run.verdict.roundoff * run.steps**0.5
+    return "roundoff" if math.isfinite(largest) and value <= largest else compact(value)
 
 
 def per_step(seconds: float | None) -> str:

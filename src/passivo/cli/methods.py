@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import re
 from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
 
 from passivo.cli.app import PASSIVE, Json, command
-from passivo.cli.run import complete_method
-from passivo.cli.show import console, print_json, table
+from passivo.cli.options import complete_method
+from passivo.cli.show import console, print_json, say, table
 from passivo.errors import MethodError, nearest
 
 
@@ -40,15 +41,35 @@ def methods(
         for key, kind in METHODS.items():
             grid.add_row(key, str(kind.order), keeps(kind), kind.applies)
         out.print(grid)
-        out.print("\nTry next: passivo methods AVF\n          passivo compare oscillator --methods all")
+        out.print()
+        grid = table("", "", left=("",))
+        grid.show_header, grid.row_styles = False, ["dim"]
+        for what, meaning in MEANINGS.items():
+            grid.add_row(what, meaning)
+        out.print(grid)
+        say("", "Try next: passivo methods AVF", "          passivo compare oscillator --methods all")
         return PASSIVE
     for key, kind in chosen.items():
         out.print(key, style="bold")
         out.print(f"order {kind.order}; keeps {keeps(kind)}; applies to {kind.applies}\n", soft_wrap=True)
-        out.print(inspect.getdoc(kind))
+        out.print(about(kind))
         for option, default in facts(kind)["options"].items():
             out.print(f"\noption {option}, default {default!r}")
     return PASSIVE
+
+
+MEANINGS = {
+    "energy": "the balance of energy is exact in every step, for every system and input",
+    "quadratic energy": "the same where the energy is quadratic, as of masses and linear springs",
+    "convex passivity": "no energy is created where the energy is convex",
+    "symplectic": "volumes of phase space are kept; energy swings, but does not drift for long",
+    "Relation": "a law between a port's input and output that is solved inside the step",
+}
+
+
+def about(kind: Any) -> str:
+    """The method's own words, without the sections they cite."""
+    return re.sub(r" \(spec [^)]*\)", "", inspect.getdoc(kind) or "")
 
 
 def keeps(kind: Any) -> str:
@@ -62,6 +83,6 @@ def facts(kind: Any) -> dict[str, Any]:
         "order": kind.order,
         "preserves": list(kind.preserves),
         "applies": kind.applies,
-        "about": inspect.getdoc(kind),
+        "about": about(kind),
         "options": {option.name: option.default for option in fields(kind)},
     }

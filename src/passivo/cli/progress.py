@@ -5,6 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from passivo.cli.show import console
@@ -12,6 +14,7 @@ from passivo.errors import PassivoError
 
 SHOW_AFTER = 1.0  # seconds; what is done sooner shows no bar
 PATIENCE = 300.0  # seconds without any progress; formulas of a page may take SymPy for ever
+IMPATIENT = 3.0  # seconds between two interruptions that are one
 COMPILING = "deriving and compiling (5 to 10 s, once)"
 
 
@@ -27,7 +30,7 @@ class Progress:
         self.timer = threading.Timer(SHOW_AFTER, self.bar.start)
         self.timer.daemon = True
         self.begun = 0.0
-        self.interrupted = False
+        self.interrupted = 0.0  # when
         self.handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Progress:
@@ -47,11 +50,11 @@ class Progress:
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
 
-    def steps(self, done: int, total: int) -> None:
+    def steps(self, done: float, total: float) -> None:
         """For `simulate` and `audit`."""
         self.update("stepping", done, total)
 
-    def update(self, what: str, done: int, total: int) -> None:
+    def update(self, what: str, done: float, total: float) -> None:
         """`done` of `total` are done; now comes `what`."""
         if self.interrupted:
             raise KeyboardInterrupt
@@ -59,13 +62,20 @@ class Progress:
         now = time.monotonic()
         self.begun = self.begun or now
         left = (now - self.begun) * (total - done) / done if done else 0.0
+        total = total or 1
         rest = f"{_duration(left)} left" if left else ""
         self.bar.update(
             self.task, description=what, completed=done, total=total, share=f"{done / total:.0%}", rest=rest
         )
 
     def _interrupt(self, *_: object) -> None:
-        self.interrupted = True
+        """Once; a second Ctrl-C in a hurry must not lose what the first one saves."""
+        now = time.monotonic()
+        if now - self.interrupted < IMPATIENT:
+            return
+        if not self.interrupted:
+            self.bar.update(self.task, description="stopping")
+        self.interrupted = now
         raise KeyboardInterrupt
 
     def _watch(self, seconds: float) -> None:
@@ -96,3 +106,15 @@ def _duration(seconds: float) -> str:
         return f"{seconds:.0f} s"
     minutes, hours = seconds / 60, seconds / 3600
     return f"{minutes:.0f} min" if minutes < 100 else f"{hours:.0f} h" if hours < 100 else f"{hours / 24:.0f} days"
+
+
+@contextmanager
+def shielded() -> Iterator[None]:
+    """Ctrl-C has to wait: what was computed is being written."""
+    main = threading.current_thread() is threading.main_thread()
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if main else None
+    try:
+        yield
+    finally:
+        if main:
+            signal.signal(signal.SIGINT, before)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from passivo.cli.app import ACTIVE, PASSIVE, Json, command
+from passivo.cli.options import assignments, writable
 from passivo.cli.progress import Progress
-from passivo.cli.run import Out, writable
-from passivo.cli.show import coloured, console, print_json, table
+from passivo.cli.show import coloured, console, print_json, say, table
 from passivo.errors import InputError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def reproduce(
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the figure; see --list.")
     ] = None,
-    out: Out = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder to write to.")] = Path("out"),
     json: Json = False,
 ) -> int:
     """Make figures of the papers anew.
@@ -51,12 +51,13 @@ def reproduce(
         return list_figures(json)
     chosen = list(figures().values()) if name == "all" else [figure(name)]
     changes = settings(set_)
-    folder = writable(out if out is not None else Path("out"))
+    targets = [writable(out, *(f"{item.name}.{kind}" for kind in FORMATS)) for item in chosen]
     answers = []
-    for item in chosen:
+    for item, files in zip(chosen, targets):
         with Progress(item.name) as progress:
             outcome = item.reproduce(changes, progress.update)
-        answers.append((item, outcome, write_files(item, outcome, folder)))
+        write_files(item, outcome, files)
+        answers.append((item, outcome, files))
         if not json:
             show(*answers[-1])
     if json:
@@ -68,25 +69,23 @@ def settings(given: list[str] | None) -> dict[str, float]:
     from passivo.scenario.reader import value
 
     found = {}
-    for text in given or ():
-        name, _, right = text.partition("=")
-        number: Any = value(right, "--set") if right else None
+    for name, text in assignments("--set", given, "step=2e-3"):
+        number: Any = value(text, f"--set {name}")
         if isinstance(number, bool) or not isinstance(number, int | float):
-            raise InputError(f"--set takes NAME=NUMBER, as in --set step=2e-3, not {text!r}")
-        found[name.strip()] = float(number)
+            raise InputError(f"--set {name}={text}: must be a number, as in --set step=2e-3")
+        found[name] = float(number)
     return found
 
 
-def write_files(item: Figure, outcome: Outcome, folder: Path) -> list[str]:
+def write_files(item: Figure, outcome: Outcome, files: list[Path]) -> None:
     from passivo.run.draw import write
     from passivo.run.save import write_columns
 
-    files = [folder / f"{item.name}.{kind}" for kind in FORMATS]
-    for target in files[:2]:
+    *pictures, columns, text = files
+    for target in pictures:
         write(outcome.picture, target)
-    write_columns(files[2], outcome.data)
-    files[3].write_text("\n".join([f"{item.title} ({item.source})", "", *report(outcome)]) + "\n", encoding="utf-8")
-    return [str(target) for target in files]
+    write_columns(columns, outcome.data)
+    text.write_text("\n".join([f"{item.title} ({item.source})", "", *report(outcome)]) + "\n", encoding="utf-8")
 
 
 def report(outcome: Outcome) -> list[str]:
@@ -98,18 +97,16 @@ def report(outcome: Outcome) -> list[str]:
     return [*lines, *([outcome.note] if outcome.note else [])]
 
 
-def show(item: Figure, outcome: Outcome, files: list[str]) -> None:
+def show(item: Figure, outcome: Outcome, files: list[Path]) -> None:
     out = console()
     out.print(f"{item.name}: {item.title}", style="bold", soft_wrap=True)
     out.print(item.source, soft_wrap=True)
     for line in report(outcome):
         out.print(coloured(line, "active") if line.startswith("DOES NOT") else line, soft_wrap=True)
-    for file in files:
-        out.print(f"written  {file}", soft_wrap=True)
-    out.print()
+    say(*(f"written  {file}" for file in files), "")
 
 
-def facts(item: Figure, outcome: Outcome, files: list[str]) -> dict[str, Any]:
+def facts(item: Figure, outcome: Outcome, files: list[Path]) -> dict[str, Any]:
     statements = [vars(statement) for statement in outcome.statements]
     return {"name": item.name, "holds": outcome.holds, "statements": statements, "note": outcome.note, "files": files}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import sys
@@ -14,15 +15,36 @@ if TYPE_CHECKING:
 
     from passivo.ledger.verdict import Verdict
     from passivo.run.run import Run
+    from passivo.scenario.scenario import Scenario
 
 # readable on white and on black; the words say the same, so nothing hangs on a colour
 COLOURS = {"exact": "#009e73", "passive": "#0080c8", "booked": "#b37a00", "active": "#d55e00", "none": "#808080"}
 
 
+NARROWEST = 72  # columns; in a narrower window the terminal breaks lines, which loses less than cut-off numbers
+
+
 def console(stderr: bool = False) -> Console:
     from rich.console import Console
 
-    return Console(highlight=False, stderr=stderr, emoji=False, markup=False)
+    class Screen(Console):
+        def on_broken_pipe(self) -> None:
+            self.quiet = True  # the reader went away; what there is to save is saved all the same
+
+    screen = Screen(highlight=False, stderr=stderr, emoji=False, markup=False)
+    screen.width = max(screen.width, NARROWEST)
+    return screen
+
+
+def say(*lines: str) -> None:
+    """Print lines as they are."""
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))
+
+
+def printable(text: str) -> str:
+    """Text out of a file without what might steer a terminal."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else "�" for letter in text)
 
 
 def table(*columns: str, left: tuple[str, ...] = ()) -> Table:
@@ -38,7 +60,16 @@ def table(*columns: str, left: tuple[str, ...] = ()) -> Table:
 def coloured(text: str, kind: str) -> Any:
     from rich.text import Text
 
-    return Text(text, style=f"bold {COLOURS[kind]}")
+    return Text(printable(text), style=f"bold {COLOURS[kind]}")
+
+
+def headline(out: Console, chosen: Scenario) -> None:
+    title = f"{chosen.name}: {chosen.about}" if chosen.about else chosen.name
+    out.print(printable(title), style="bold", soft_wrap=True)
+
+
+def counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def compact(value: float, digits: int = 3) -> str:
@@ -50,7 +81,7 @@ def compact(value: float, digits: int = 3) -> str:
 def ledger_table(run: Run) -> Table:
     """One row per part and connection, and the total."""
     grid = table(
-        "joules", "stored at 0", "at the end", "received", "lost", "created", "verdict", left=("joules", "verdict")
+        "joules", "stored at 0", "at the end", "supplied", "lost", "created", "verdict", left=("joules", "verdict")
     )
     for name, (before, after) in ends(run).items():
         verdict = verdict_of(run, name)
@@ -80,7 +111,8 @@ def ends(run: Run) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
 
 
 def print_json(data: Any) -> None:
-    sys.stdout.write(json.dumps(_plain(data), ensure_ascii=False, allow_nan=False) + "\n")
+    with contextlib.suppress(BrokenPipeError):
+        sys.stdout.write(json.dumps(_plain(data), ensure_ascii=False, allow_nan=False) + "\n")
 
 
 def _plain(value: Any) -> Any:

@@ -46,6 +46,11 @@ class Verdict:
         return self.kind in ("exact", "passive", "booked")
 
     @property
+    def lends(self) -> bool:
+        """Whether what is created is bounded and most of it is taken back, as symplectic methods do."""
+        return self.bounded and self.removed >= self.bias / 2
+
+    @property
     def sentence(self) -> str:
         start, end = (f"{t:.6g}" for t in self.window)
         match self.kind:
@@ -56,11 +61,11 @@ class Verdict:
             case "booked":
                 known = f"booked: {_joules(self.bias)} created, all of it known to the method"
                 return f"{known}, allowance {_joules(self.allowance)}"
-            case "active" if self.bounded and self.removed >= self.bias / 2:
+            case "active" if self.lends:
                 return f"active but bounded: part {self.part} lends up to {_joules(self.bias)} and takes it back"
             case "active" if self.bounded:
                 where = f"in part {self.part} between t = {start} and {end} s"
-                return f"active but bounded: created {_joules(self.bias)} {where} and no more in the second half"
+                return f"active: created {_joules(self.bias)} {where}, hardly any of it in the second half"
             case "active" if self.parts:
                 worst = f"most of it in part {self.part} ({_joules(self.parts[self.part].bias)})"
                 return f"active: created {_joules(self.bias)} between t = {start} and {end} s, {worst}"

@@ -57,7 +57,7 @@ def make(params: Mapping[str, float], advance: Advance) -> Outcome:
 FIGURE = Figure(
     name="borghesan-fig3",
     title="Explicit Euler spirals out of the phase plane",
-    source="Borghesan, energy-consistent simulation, Fig. 3; spec 1.9",
+    source="Borghesan, energy-consistent simulation of haptic systems, Fig. 3",
     make=make,
     params=PARAMS,
 )

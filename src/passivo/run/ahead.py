@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +24,7 @@ from passivo.method.part import CompiledPart, compile
 from passivo.model import feedback
 from passivo.model.describe import model_from
 from passivo.model.system import Model
+from passivo.run import beside
 
 
 class Ahead:
@@ -37,26 +36,15 @@ class Ahead:
         self.process = self._started(model, start, laws) if self.later else None
 
     def _started(self, model: Model, start: Mapping[str, float], laws: Mapping[str, Any]) -> subprocess.Popen | None:
-        if (os.cpu_count() or 1) < 2 or "python" not in Path(sys.executable or "").name.lower():
-            return None
-        root = str(Path(__file__).parents[2])
-        paths = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH"))))
         task = {
             "model": model.describe(),
             "methods": [method.describe() for method in self.later],
             "start": dict(start),
             "laws": traced(model, laws),
         }
-        try:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__],
-                env={**os.environ, "PYTHONPATH": paths, "PASSIVO_CACHE": str(cache.folder())},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-            )
-        except OSError:
+        place = {"PASSIVO_CACHE": str(cache.folder())}
+        process = beside.start(__name__, place, stdout=subprocess.PIPE, text=True)
+        if process is None:
             return None
         assert process.stdin is not None
         with contextlib.suppress(BrokenPipeError):

@@ -75,6 +75,10 @@ class Comparison:
     interrupted: bool = False
 
     @property
+    def steps(self) -> int:
+        return round(self.until / self.step)
+
+    @property
     def passive(self) -> bool:
         """Whether all runs are passive."""
         return all(entry.run.verdict.passive for entry in self.entries if entry.run)
@@ -134,7 +138,7 @@ def compare(
 
     def result(reference: Reference, interrupted: bool = False) -> Comparison:
         measured = tuple(replace(entry, error=reference.error(entry.run)) for entry in entries)
-        return Comparison(model, float(step), float(until), reference, measured, interrupted)
+        return Comparison(model, float(step), steps * float(step), reference, measured, interrupted)
 
     try:
         with problem.ahead([*chosen.values()]) as ahead:

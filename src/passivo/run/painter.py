@@ -6,14 +6,17 @@ drawn here, as it always could be.
 
 from __future__ import annotations
 
+import contextlib
 import io
-import os
 import pickle
 import subprocess
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from passivo.run import beside
 
 LARGEST = 2**26  # bytes; what is larger is not copied to another process
 
@@ -22,42 +25,34 @@ class Painter:
     """A context whose process waits for something with a `plot(path)`: a `Run` or a `Comparison`."""
 
     def __init__(self, wanted: bool = True):
-        self.process = self._started() if wanted and (os.cpu_count() or 1) > 1 else None
+        self.process = self._started() if wanted else None
+        self.thing: Any = None
+        self.paths: list[Path] = []
+        self.sender = threading.Thread(target=self._send, daemon=True)
 
     def _started(self) -> subprocess.Popen | None:
-        if "python" not in Path(sys.executable or "").name.lower():
-            return None
-        paths = os.pathsep.join(filter(None, (str(Path(__file__).parents[2]), os.environ.get("PYTHONPATH"))))
-        try:
-            return subprocess.Popen(
-                [sys.executable, "-P", "-m", __name__],
-                env={**os.environ, "PYTHONPATH": paths},
-                stdin=subprocess.PIPE,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,  # Ctrl-C is for us: what was computed until then is still to be drawn
-            )
-        except OSError:
-            return None
+        # a session of its own: Ctrl-C is for us, and what was computed until then is still to be drawn
+        return beside.start(__name__, stdout=subprocess.DEVNULL, start_new_session=True)
 
     def begin(self, thing: Any, paths: Sequence[Path]) -> None:
         """Begin to draw `thing` to `paths`; `finish` waits for it."""
         self.thing, self.paths = thing, list(paths)
-        if self.process is None or not paths:
-            return
-        assert self.process.stdin is not None
-        try:
-            task = pickle.dumps((thing, self.paths))
-            if len(task) <= LARGEST:
-                self.process.stdin.write(task)
-        except (OSError, pickle.PicklingError, TypeError, AttributeError):  # a model of somebody's own; a dead process
-            pass
+        if self.process is not None and paths:
+            self.sender.start()  # the other one may still be loading, and a pipe holds little
+
+    def _send(self) -> None:
+        # a model of somebody's own may not be copied; the process may have died
+        with contextlib.suppress(OSError, pickle.PicklingError, TypeError, AttributeError):
+            task = pickle.dumps((self.thing, self.paths))
+            assert self.process is not None and self.process.stdin is not None
+            with self.process.stdin as pipe:
+                pipe.write(task if len(task) <= LARGEST else b"")
 
     def finish(self) -> None:
         """Until the pictures are there."""
-        if self.process is not None:
-            self.process.communicate()
-            if self.process.returncode == 0:
+        if self.process is not None and self.paths:
+            self.sender.join()
+            if self.process.wait() == 0:
                 return
         for path in self.paths:
             self.thing.plot(path)

@@ -1,8 +1,9 @@
 """The reference that methods are compared with: the same equations in finer and finer steps, and how far to trust it.
 
-RK4 with an 8th of the step, a 16th, and so on, until neighbours agree and come closer as smooth solutions do. Where RK4 does not apply (a `Relation`) or
-does not settle (a stiff system), a symmetric implicit method: its error has even powers of the step only, so that each
-doubling takes one more of them out (Richardson's extrapolation).
+RK4 with an 8th of the step, a 16th, and so on, until neighbours agree and come closer as smooth solutions do. Where
+RK4 does not apply (a `Relation`) or does not settle (a stiff system), a symmetric implicit method: its error has even
+powers of the step only, so that each doubling takes one more of them out (Richardson's extrapolation). Where an input
+may jump inside a step, no order above the first is trusted.
 
 An error is the largest deviation of a state over the recorded times, as a share of that state's largest value in the
 reference. A state that stays 0 (or at rounding: 1e-13 of the largest state) is weighed by the largest of all states;
@@ -37,6 +38,7 @@ FIRST = 8  # parts of a step in the first reference
 MOST_STEPS = {"numba": 20_000_000, "python": 200_000}  # seconds of work, by either engine
 MOST_CALLS = 2_000_000  # steps where an input is a Python function
 SHARE = 1e-3  # of the smallest error: a reference this accurate is fine enough
+ROUGH_SHARE = 0.1  # the same where an input jumps: each digit would cost ten times the work
 ROUNDING = 1e-12  # no reference has to be more accurate than this
 ROUGH = 1e-6  # gaps below it that no longer shrink are rounding
 POOR = 1e-2  # an explicit reference no better than this has not settled
@@ -164,7 +166,7 @@ def _refine(
     while True:
         before = spent
         run = problem.fine(method, parts, lambda done, _: tell(min(1.0, (before + done) / limit)))  # noqa: B023
-        spent += run.steps
+        spent += parts * problem.steps  # also where the run broke off: this must end
         last, row = row, _extrapolated(on_ticks(run), row, powers)
         gaps.append(_gap(row[0], last[0] if last else None))
         if jumps:
@@ -175,8 +177,10 @@ def _refine(
             states, accuracy = row[0], max(filter(math.isfinite, gaps[-3:]), default=math.inf)
         reference = Reference(problem.time, _filled(states, len(problem.time)), accuracy)
         rounding = gaps[-1] < ROUGH and gaps[-2] < 1.5 * gaps[-1]  # finer steps no longer help
-        over = math.isfinite(gaps[-1]) and spent + 2 * parts * problem.steps > limit
-        enough = (rounding and not jumps) or reference.accuracy <= _wanted(reference, runs)
+        over = bool(last) and spent + 2 * parts * problem.steps > limit
+        enough = (rounding and not jumps) or reference.accuracy <= _wanted(
+            reference, runs, ROUGH_SHARE if jumps else SHARE
+        )
         if over or (enough and math.isfinite(gaps[-2])):
             return reference
         parts *= 2
@@ -213,9 +217,9 @@ def _gap(states: np.ndarray, before: np.ndarray | None) -> float:
     return max(_apart(before, states), float(np.finfo(float).eps))
 
 
-def _wanted(reference: Reference, runs: Sequence[Run]) -> float:
+def _wanted(reference: Reference, runs: Sequence[Run], share: float) -> float:
     errors = [error for run in runs if (error := reference.error(run)) is not None]
-    return max(ROUNDING, SHARE * min(errors, default=0.0))
+    return max(ROUNDING, share * min(errors, default=0.0))
 
 
 def _filled(states: np.ndarray, rows: int) -> np.ndarray:

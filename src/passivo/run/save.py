@@ -23,6 +23,7 @@ from passivo.model.describe import model_from
 from passivo.run.run import FIELDS, Run
 
 FORMAT = 1
+LARGEST = 2**35  # bytes of an array; a run records far less
 PACKAGES = ("numpy", "numba", "llvmlite", "sympy")
 
 
@@ -31,7 +32,7 @@ def save(run: Run, path: str | os.PathLike) -> None:
     import zarr
 
     target = Path(path)
-    if target.exists() and not _is_run(target):
+    if target.exists() and not is_run(target):
         raise FileError(f"{target} exists and is not a saved run; choose another name")
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".saving-", dir=target.parent))
@@ -87,20 +88,25 @@ def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]
     """(facts, arrays, recorded hash) of a saved run."""
     import zarr
 
-    if not _is_run(Path(path)):
+    if not is_run(Path(path)):
         raise FileError(f"{path} is not a saved run; expected a folder written by run.save(...)")
     try:
         group = zarr.open_group(path, mode="r")
         facts: Any = group.attrs["passivo"]
         if facts["format"] != FORMAT:
             raise FileError(f"{path} has format {facts['format']}, this version of Passivo reads {FORMAT}")
+        for name, array in group.arrays():
+            if array.nbytes > LARGEST:
+                raise FileError(f"{path} is damaged: {name} says it holds {array.nbytes / 2**30:.3g} GiB")
         arrays = {name: np.asarray(array[...]) for name, array in group.arrays()}
         missing = set(FIELDS) - set(arrays)
         if missing:
             raise FileError(f"{path} is incomplete: {', '.join(sorted(missing))} missing")
         return facts, arrays, str(group.attrs["hash"])
-    except (KeyError, ValueError, OSError, TypeError) as error:
-        raise FileError(f"{path} cannot be read as a saved run: {error}") from error
+    except FileError:
+        raise
+    except Exception as error:  # each codec has errors of its own
+        raise FileError(f"{path} cannot be read as a saved run, it is damaged: {error}") from error
 
 
 def _facts(run: Run) -> dict[str, Any]:
@@ -143,7 +149,7 @@ def _chunks(values: np.ndarray) -> tuple[int, ...]:
     return (max(1, min(len(values), 2**16)), *values.shape[1:]) if values.ndim else (1,)
 
 
-def _is_run(path: Path) -> bool:
+def is_run(path: Path) -> bool:
     try:
         return "passivo" in json.loads((path / "zarr.json").read_text())["attributes"]
     except (OSError, ValueError, KeyError, TypeError):
