@@ -74,3 +74,23 @@ def test_names_do_not_overlap(tmp_path):
     boxes = [Text.get_window_extent(text) for text in figure.axes[2].texts]  # without the line to the point
     assert len(boxes) == 16
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_a_reference_that_ends_early_is_drawn_as_far_as_it_goes(tmp_path):
+    force = np.where(np.arange(20) == 10, np.nan, 0.0)
+    given = pv.compare(L.mass(), [pv.AVF()], 0.1, 2.0, start={"p": 1.0}, inputs={"force": force}, engine="python")
+    figure = given.plot(tmp_path / "methods.png")
+    assert np.isfinite(figure.axes[0].get_ylim()).all()
+    assert "AVF stopped" in texts(figure)
+
+
+@pytest.mark.parametrize(("accuracy", "note"), [(np.inf, "No reference was found"), (np.nan, "No reference was comp")])
+@pytest.mark.parametrize("states", [np.nan, np.inf, 0.0])
+def test_without_a_reference_the_runs_are_drawn(accuracy, note, states, tmp_path):
+    few = comparison()
+    reference = replace(few.reference, states=np.full_like(few.reference.states, states), accuracy=accuracy)
+    entries = tuple(replace(entry, error=None) for entry in few.entries)
+    figure = replace(few, reference=reference, entries=entries).plot(tmp_path / "methods.png")
+    assert note in texts(figure)
+    assert "errors cannot be told:\nno reference was found" in [text.get_text() for text in figure.axes[2].texts]
+    replace(few, reference=reference).plot(tmp_path / "methods.png")  # errors that were found before

@@ -123,8 +123,10 @@ def _near_the_end(comparison: Comparison, strokes: Strokes) -> tuple[float, floa
     """Limits by the reference, and the lines of the last few periods; the reference first."""
     column = comparison.model.states.index(_position(comparison))
     reference = comparison.reference
-    begin = _window(reference.time, reference.states[:, column])
-    known = [("reference", reference.time, reference.states, {"color": "black", "linewidth": 3.4})]
+    trusted = np.isfinite(reference.states[:, column])  # it may end early, or not be there at all
+    title = "reference" if reference.found else "reference (not settled)"
+    begin = _window(reference.time[trusted], reference.states[trusted, column])
+    known = [(title, reference.time[trusted], reference.states[trusted], {"color": "black", "linewidth": 3.4})]
     known += [
         (entry.title, entry.run.time, entry.run.arrays["states"], strokes[entry.title])
         for entry in comparison.entries
@@ -133,13 +135,22 @@ def _near_the_end(comparison: Comparison, strokes: Strokes) -> tuple[float, floa
     lines = [
         Line(title, time[time >= begin], states[time >= begin, column], stroke) for title, time, states, stroke in known
     ]
-    truth = lines[0].values
-    middle, half = (truth.max() + truth.min()) / 2, max(0.7 * np.ptp(truth), 0.01 * np.abs(truth).max()) or 1.0
-    return middle - half, middle + half, [line for line in lines if len(line.time)]
+    lines = [line for line in lines if len(line.time)]
+    return *_limits(lines[0].values if trusted.any() else np.concatenate([line.values for line in lines])), lines
+
+
+def _limits(values: np.ndarray) -> tuple[float, float]:
+    """Some room around the values that are finite."""
+    values = values[np.isfinite(values)] if np.isfinite(values).any() else np.zeros(1)
+    values = np.clip(values, -1e300, 1e300)  # their difference is finite, too
+    middle, half = values.max() / 2 + values.min() / 2, max(0.7 * np.ptp(values), 0.01 * np.abs(values).max()) or 1.0
+    return middle - half, middle + half
 
 
 def _window(time: np.ndarray, values: np.ndarray) -> float:
     """Where the last few periods begin, by crossings of the middle; the whole time where there are too few."""
+    if not len(values):
+        return 0.0
     above = values > (values.max() + values.min()) / 2
     rises = np.flatnonzero(above[1:] & ~above[:-1])
     if len(rises) <= PERIODS:
@@ -187,7 +198,7 @@ def _cost(axis: Any, comparison: Comparison, strokes: Strokes) -> None:
     shown: list[Any] = [
         entry for entry in comparison.entries if entry.run is not None and entry.error is not None and entry.cost
     ]
-    known = max(comparison.reference.accuracy, 1e-16)
+    known = max(comparison.reference.accuracy, 1e-16) if comparison.reference.found else 1e-16
     heights = [min(max(entry.error, known), FAR) if isfinite(entry.error) else FAR for entry in shown]
     kinds = [kind for kind in MARKS if any(_kind(entry) == kind for entry in shown)]
     rows = -(-len(kinds) // columns_of(kinds, ROOM))
@@ -195,6 +206,9 @@ def _cost(axis: Any, comparison: Comparison, strokes: Strokes) -> None:
     axis.set_xlabel("cost per step [s]")
     axis.set_ylabel("largest error, as a share of the largest value [1]")
     if not shown:
+        why = "no method took a step" if comparison.reference.found else "no reference was found"
+        axis.set(xticks=[], yticks=[])
+        axis.text(0.5, 0.5, f"errors cannot be told:\n{why}", ha="center", va="center", transform=axis.transAxes)
         return
     costs = [entry.cost for entry in shown]
     wide, high = (min(costs) / 4, max(costs) * 4), (max(min(heights) / 10, known / 3), max(heights) * 6)
@@ -239,4 +253,12 @@ def _notes(comparison: Comparison) -> list[str]:
             notes.append(f"{entry.title} does not apply: {why or 'no reason given'}")
         elif why:
             notes.append(f"{entry.title} stopped: {why}")
-    return [*notes, f"The reference itself is known to {comparison.reference.accuracy:.1g}"]
+    return [*notes, _trust(comparison.reference)]
+
+
+def _trust(reference: Any) -> str:
+    if reference.found:
+        return f"The reference itself is known to {reference.accuracy:.1g}"
+    if np.isnan(reference.accuracy):
+        return "No reference was computed"
+    return "No reference was found: finer and finer steps do not settle"
