@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import ceil, cos, floor, log10, pi, sin
 from os import PathLike
 from pathlib import Path
@@ -20,8 +19,9 @@ from passivo.errors import InputError
 from passivo.ledger.verdict import Verdict
 from passivo.run.run import COLUMNS, Run
 
-# Okabe and Ito's colours, told apart by every kind of colour vision; their yellow is too pale for lines
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colours, told apart by every kind of colour vision; their yellow is too pale for lines, and a dark
+# brown and a grey are told from the others by how dark they are
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5A3414", "#8A8A8A")
 VERDICTS = {"exact": "#00795A", "passive": "#0072B2", "booked": "#A86F00", "active": "#C04A00", "none": "#666666"}
 GREY = "#777777"
 RAMP = ((0.0, 0.16, 0.36), (0.0, 0.62, 0.55), (0.93, 0.82, 0.25))  # dark to light, also in print without colour
@@ -159,13 +159,11 @@ def thin(values: np.ndarray, most: int = MOST_POINTS) -> np.ndarray:
     return np.unique(np.concatenate([[0], starts + low, starts + high, [rows - 1]]))
 
 
-def bounds(values: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(rows, least, largest) of `bins` stretches of a series, for one that swings too often to be followed."""
-    edges = np.linspace(0, len(values), bins + 1).astype(int)
-    pieces = [values[a:b] for a, b in pairwise(edges)]
-    rows = np.append(edges[:-1], len(values) - 1)
-    least, largest = ([reduce(piece) for piece in pieces] for reduce in (np.min, np.max))
-    return rows, np.array([*least, least[-1]]), np.array([*largest, largest[-1]])
+def bounds(values: np.ndarray, width: int, points: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rows, least, largest) within `width` rows about each, for a series that swings too often to be followed."""
+    rows = np.unique(np.linspace(0, len(values) - 1, points).astype(int))
+    pieces = [values[max(row - width // 2, 0) : row + width // 2 + 1] for row in rows]
+    return rows, np.array([piece.min() for piece in pieces]), np.array([piece.max() for piece in pieces])
 
 
 def time_label(time: np.ndarray) -> str:
@@ -231,6 +229,10 @@ def logarithmic(axis: Any, values: Sequence[np.ndarray], threshold: float, most:
     powers = _powers(10 * threshold, max(-low, high, 10 * threshold), most=3 if low < 0 < high else 6)
     above = {10.0**k: ten(k) for k in powers if 10.0**k <= 3 * high}
     marks = {0.0: "0", **above, **{-(10.0**k): "−" + ten(k) for k in powers if 10.0**k <= -3 * low}}
+    if len(marks) < 2:  # all of it lies in the linear part
+        end, sign = (high, "") if high >= -low else (low, "−")
+        size = threshold if abs(end) > threshold / 3 else threshold / 10
+        marks[size if end == high else -size] = sign + ten(round(log10(size)))
     with np.errstate(over="ignore"):  # Matplotlib looks beyond the end, and the end may be 1e308
         axis.set_yscale("symlog", linthresh=threshold)
         axis.set_yticks(list(marks), list(marks.values()))
@@ -261,29 +263,61 @@ def decades(axis: Any, low: float, high: float) -> None:
     axis.set_ticks([], minor=True)
 
 
-def spread(axis: Any, x: Sequence[float], y: Sequence[float], names: Sequence[str], fontsize: float) -> list[Any]:
-    """Where the names of points stand, in printer's points from each, so that none lies on a point or another name."""
+def spread(
+    axis: Any, x: Sequence[float], y: Sequence[float], names: Sequence[str], fontsize: float, foot: float = 0.0
+) -> list[Any]:
+    """Where the names of points stand, in printer's points from each, so that none lies on a point or another name.
+
+    Lines from points to their names run clear of the others where they can; `foot` is kept free at the lower edge.
+    """
     figure, box = axis.figure, axis.get_position()
-    wide, high = 72 * figure.get_figwidth() * box.width, 72 * figure.get_figheight() * box.height
+    room = np.array([2, foot + 2, 72 * figure.get_figwidth() * box.width - 2, 72 * figure.get_figheight() * box.height])
     points = axis.transData.transform(np.column_stack([x, y])) - axis.transAxes.transform((0, 0))
     points *= 72 / figure.dpi
-    taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in points]
+    taken = [np.array([*(point - 7), *(point + 7)]) for point in points]
+    leaders = np.empty((0, 2))
     places: list[Any] = [None] * len(names)
     for i in sorted(range(len(names)), key=lambda i: -points[i][1]):
-        half, up = 0.34 * fontsize * len(names[i]), 0.65 * fontsize
-        for dx, dy in _around(half, up):
-            left, right, low, top = points[i][0] + dx - half, points[i][0] + dx + half, *(points[i][1] + dy + [-up, up])
-            inside = left > 2 and right < wide - 2 and low > 2 and top < high - 2
-            if inside and not any(left < c and a < right and low < d and b < top for a, b, c, d in taken):
-                break
-        taken.append((left, low, right, top))
-        places[i] = (dx, dy)
+        half = np.array([0.34 * len(names[i]), 0.65]) * fontsize
+        others = np.array([*taken[:i], *taken[i + 1 :]]).reshape(-1, 4)
+        free = [o for o in _around(*half) if _free(_box(points[i] + o, half)[0], taken, room)]
+        clear = (
+            o for o in free
+            if not _covers(_between(points[i], o, half), others) and not _covers(leaders, _box(points[i] + o, half))
+        )  # fmt: skip
+        places[i] = next(clear, free[0] if free else next(_around(*half)))
+        taken.append(_box(points[i] + places[i], half)[0])
+        leaders = np.vstack([leaders, _between(points[i], places[i], half)])
     return places
+
+
+def _box(middle: np.ndarray, half: np.ndarray) -> np.ndarray:
+    return np.array([[*(middle - half), *(middle + half)]])
+
+
+def _free(box: np.ndarray, taken: Sequence[np.ndarray], room: np.ndarray) -> bool:
+    """Whether a box (left, low, right, top) lies within the room and on no other."""
+    inside = (box[:2] > room[:2]).all() and (box[2:] < room[2:]).all()
+    others = np.array(taken).reshape(-1, 4)
+    return bool(inside and not ((box[:2] < others[:, 2:]) & (others[:, :2] < box[2:])).all(axis=1).any())
+
+
+def _between(point: np.ndarray, offset: Any, half: np.ndarray) -> np.ndarray:
+    """Points along the line from a point to the edge of its name."""
+    offset = np.asarray(offset)
+    with np.errstate(divide="ignore"):
+        end = 1 - min(1.0, float((half / np.abs(offset)).min()))
+    return point + np.linspace(0.0, end, 24)[:, None] * offset
+
+
+def _covers(points: np.ndarray, boxes: np.ndarray) -> bool:
+    inside = (points[:, None] > boxes[None, :, :2]) & (points[:, None] < boxes[None, :, 2:])
+    return bool(inside.all(axis=2).any())
 
 
 def _around(half: float, up: float) -> Iterator[tuple[float, float]]:
     """Offsets of a name's middle from its point: beside it, then further and further away."""
-    for distance in range(7, 400, 6):
+    for distance in range(9, 400, 6):
         for k in (0, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15):
             angle = pi * k / 8
             yield cos(angle) * (distance + half), sin(angle) * (distance + up)
