@@ -28,7 +28,7 @@ RAMP = ((0.0, 0.16, 0.36), (0.0, 0.62, 0.55), (0.93, 0.82, 0.25))  # dark to lig
 MOST_POINTS = 4000
 FEW_POINTS = 40
 LONGEST = 40
-LONGEST_LABEL = 16  # letters beside an axis
+LONGEST_LABEL = 18  # letters beside a low axis
 ROOM = 64  # letters above an axis
 MOST_PARTS = 4
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.5))
@@ -71,24 +71,39 @@ class Line:
     style: dict[str, Any] = field(default_factory=dict)
 
 
-def draw(axis: Any, lines: Sequence[Line], what: str, unit: str, *, band: float = 0.0) -> None:
-    """Draw `lines` and label the axis "what [unit]"; `band` is a half width about 0 to be shaded and kept in view.
+def draw(axis: Any, lines: Sequence[Line], what: str, unit: str, *, band: Line | None = None) -> None:
+    """Draw `lines` and label the axis "what [unit]"; `band` is a half width about 0 over time, to be shaded.
 
     Large and small numbers are counted in powers of ten of the unit. A run that explodes is drawn logarithmically.
     """
     values = [finite(line.values) for line in lines]
-    largest = max([band, *(float(np.nanmax(np.abs(v), initial=0.0)) for v in values)])
     threshold = max((_start(v) for v in values if _explodes(v)), default=0.0)
+    band = None if threshold else band  # a roundoff that grew by decades is no band
+    largest = max(map(size_of, [*values, band.values] if band else values))
     power = 0 if threshold else power_of(largest)
-    if band and not threshold:  # a roundoff that grew by decades is no band
-        half = band * 10.0**-power
-        axis.axhspan(-half, half, color=GREY, alpha=0.25, linewidth=0, label=f"roundoff of a step, {band:.2g} J")
     trace(axis, lines, power)
+    if band:
+        _shade(axis, band, power)
     if threshold:
         logarithmic(axis, values, threshold)
     else:
         _keep_wide(axis, largest * 10.0**-power)
-    axis.set_ylabel(f"{what} [{times(power)}{unit}]" + ("\n(logarithmic)" if threshold else ""))
+    axis.set_ylabel(label(what, f"{times(power)}{unit}") + ("\n(logarithmic)" if threshold else ""))
+
+
+def _shade(axis: Any, band: Line, power: int) -> None:
+    pick = np.unique(np.linspace(0, len(band.time) - 1, MOST_POINTS).astype(int))
+    time, half = band.time[pick] * 10.0 ** -power_of(band.time[-1]), band.values[pick] * 10.0**-power
+    axis.fill_between(time, -half, half, color=GREY, alpha=0.25, linewidth=0, label=band.name, zorder=1)
+
+
+def label(what: str, unit: str) -> str:
+    """The label of an axis, broken after its last comma, or before the unit, where a low axis is shorter."""
+    line = f"{what} [{unit}]"
+    if len(line) <= LONGEST_LABEL or "\n" in what:
+        return line
+    head, comma, tail = what.rpartition(", ")
+    return f"{head},\n{tail} [{unit}]" if comma else f"{what}\n[{unit}]"
 
 
 def trace(axis: Any, lines: Sequence[Line], power: int = 0) -> None:
@@ -107,16 +122,19 @@ def ledger_of(run: Run) -> dict[str, np.ndarray]:
     return {name: run.arrays["ledger"][:, i] for i, name in enumerate(run.rows)}
 
 
-def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], verdict: Verdict) -> None:
+def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], verdict: Verdict, step: float) -> None:
     """The ledger on a pair of axes: energy, and the energy created by the numerics in the verdict's colour.
 
     `ledger` holds part -> (time, column) in joules with the columns of `Run.ledger`; the last part is the total.
+    `step` is the length of a step: roundoff adds up with their number.
     """
     above, below = axes
     *parts, total = ({name: rows[:, i] for i, name in enumerate(COLUMNS)} for rows in ledger.values())
     lines = [
-        Line("stored", time, total["stored"], {"color": COLOURS[0], "zorder": 4}),
-        Line("supplied", time, total["work"], {"color": COLOURS[1], "linestyle": DASHED, "zorder": 3}),
+        Line("stored", time, total["stored"], {"color": COLOURS[0], "linewidth": 1.8, "zorder": 4}),
+        Line(
+            "supplied", time, total["work"], {"color": COLOURS[1], "linestyle": DASHED, "linewidth": 1.0, "zorder": 6}
+        ),
         Line("lost", time, total["lost"], {"color": COLOURS[2], "linestyle": DOTTED, "linewidth": 1.8, "zorder": 5}),
     ]
     if total["edited"].any():
@@ -126,11 +144,21 @@ def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], v
     legend(above)
 
     colour = VERDICTS[verdict.kind]
-    lines = [Line("created", time, total["created"], {"color": colour, "zorder": 3})]
+    lines = [Line("created by the numerics", time, total["created"], {"color": colour, "zorder": 3})]
     if total["booked"].any():
         lines.append(Line("booked", time, total["booked"], {"color": "black", "linestyle": DASHED}))
-    draw(below, lines, "created by numerics", "J", band=verdict.roundoff)
+    draw(below, lines, "created", "J", band=_roundoff(time, verdict, step))
     legend(below)
+
+
+def _roundoff(time: np.ndarray, verdict: Verdict, step: float) -> Line | None:
+    """What the roundoff of single steps adds up to: a random walk, that grows with the root of their number.
+
+    Only beside what is nothing but roundoff: any other verdict rests on single steps, not on this sum.
+    """
+    if verdict.kind != "exact" or not 0 < verdict.roundoff < np.inf:
+        return None
+    return Line("roundoff, summed up", time, verdict.roundoff * np.sqrt(time / step))
 
 
 def _parts(time: np.ndarray, stored: Mapping[str, np.ndarray]) -> list[Line]:
