@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,7 +71,7 @@ def test_every_axis_names_a_unit(case, tmp_path):
     labels = [axis.get_ylabel() for axis in figure.axes]
     assert all(label.split("[")[-1].split("]")[0] for label in labels), labels
     assert sum(axis.get_xlabel().startswith("time [") for axis in figure.axes) == (1 if len(labels) == 2 else 2)
-    assert labels[-2].startswith("energy [") and labels[-1].startswith("created by numerics [")
+    assert labels[-2].startswith("energy [") and labels[-1].startswith("created [")
 
 
 def labels(case):
@@ -79,8 +80,8 @@ def labels(case):
 
 def test_one_axis_per_unit():
     assert labels("oscillator") == ["q [m]", "p [kg m/s]"], "a port at rest needs no axis"
-    assert labels("driven") == ["q [m]", "p [kg m/s]", "force in [N]", "force out [m/s]"]
-    assert labels("body") == ["w1, w2, w3 [rad/s]", "ports [N m]"], "an output that is a state is drawn once"
+    assert labels("driven") == ["q [m]", "p [kg m/s]", "force in [N]", "force port,\nflow [m/s]"]
+    assert labels("body") == ["w1, w2, w3 [rad/s]", "torque in [N m]"], "an output that is a state is drawn once"
     assert labels("chain") == ["states [m]", "states [kg m/s]"]
     assert labels("no units") == ["q0 [SI]", "p0 [SI]"]
     assert labels("no units, many") == ["states [SI]", "states [SI]"]
@@ -131,7 +132,7 @@ def test_a_spike_of_one_step_is_seen():
 
 def test_one_function_draws_every_ledger(monkeypatch):
     seen = []
-    monkeypatch.setattr(plot, "draw_ledger", lambda axes, time, ledger, verdict: seen.append(list(ledger)))
+    monkeypatch.setattr(plot, "draw_ledger", lambda axes, time, ledger, verdict, step: seen.append(list(ledger)))
     CASES["composed"]().plot()
     assert seen == [["spring", "mass", "damper", "spring.end-mass.left", "damper.end-mass.right", "total"]]
 
@@ -154,3 +155,25 @@ assert not {"matplotlib.pyplot", "xarray", "pandas"} & set(sys.modules)
 def test_legends_are_read_row_by_row():
     assert draw.by_rows("abcde", 2) == ["a", "c", "e", "b", "d"], "three rows: a b, c d, e"
     assert draw.columns_of(["abc", "abcdefgh", "abc"], 25) == 2 and draw.columns_of(["a" * 50], 20) == 1
+
+
+def test_what_a_port_gives_is_named_by_its_kind():
+    run = simulate(L.spring(), inputs={"end": 0.1})
+    assert [axis.get_ylabel() for axis in run.plot().axes[:-2]] == ["q [m]", "end in [m/s]", "end port,\neffort [N]"]
+
+
+def test_roundoff_is_shaded_as_it_adds_up():
+    run = CASES["oscillator"]()
+    below = run.plot().axes[-1]
+    (band,) = below.collections
+    corners = band.get_paths()[0].vertices
+    assert band.get_label() == "roundoff, summed up"
+    widest = run.verdict.roundoff * run.steps**0.5
+    assert corners[:, 1].max() == pytest.approx(widest * 10.0 ** -draw.power_of(widest)), "wide as a random walk"
+    assert not CASES["exploding"]().plot().axes[-1].collections, "more than roundoff was created"
+    axes = run.plot().axes[-2:]
+    for axis in axes:
+        axis.clear()
+    broken = replace(run.verdict, roundoff=np.nan)
+    draw.draw_ledger(axes, run.time, draw.ledger_of(run), broken, run.step)
+    assert not axes[1].collections

@@ -59,7 +59,7 @@ def test_stopped_and_exploded_methods_are_told():
     """Everything explicit explodes at once with ωh = 16."""
     figure = comparison(step=0.1, until=14.0, k=5000.0, m=0.2).plot()
     assert "ExplicitEuler stopped: the next state is NaN" in texts(figure)
-    assert any("ExplicitEuler (10¹⁵" in text.get_text() for text in figure.axes[2].texts)
+    assert any("ExplicitEuler 10¹⁵" in text.get_text() for text in figure.axes[2].texts)
 
 
 def test_sixteen_methods_are_told_apart_without_colour():
@@ -74,3 +74,68 @@ def test_names_do_not_overlap(tmp_path):
     boxes = [Text.get_window_extent(text) for text in figure.axes[2].texts]  # without the line to the point
     assert len(boxes) == 16
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+def test_a_reference_that_ends_early_is_drawn_as_far_as_it_goes(tmp_path):
+    force = np.where(np.arange(20) == 10, np.nan, 0.0)
+    given = pv.compare(L.mass(), [pv.AVF()], 0.1, 2.0, start={"p": 1.0}, inputs={"force": force}, engine="python")
+    figure = given.plot(tmp_path / "methods.png")
+    assert np.isfinite(figure.axes[0].get_ylim()).all()
+    assert "AVF stopped" in texts(figure)
+
+
+@pytest.mark.parametrize(("accuracy", "note"), [(np.inf, "No reference was found"), (np.nan, "No reference was comp")])
+@pytest.mark.parametrize("states", [np.nan, np.inf, 0.0])
+def test_without_a_reference_the_runs_are_drawn(accuracy, note, states, tmp_path):
+    few = comparison()
+    reference = replace(few.reference, states=np.full_like(few.reference.states, states), accuracy=accuracy)
+    entries = tuple(replace(entry, error=None) for entry in few.entries)
+    figure = replace(few, reference=reference, entries=entries).plot(tmp_path / "methods.png")
+    assert note in texts(figure)
+    assert "errors cannot be told:\nno reference was found" in [text.get_text() for text in figure.axes[2].texts]
+    replace(few, reference=reference).plot(tmp_path / "methods.png")  # errors that were found before
+
+
+def test_eight_methods_have_colours_of_their_own():
+    assert len({_stroke(i)["color"] for i in range(8)}) == 8
+
+
+def test_where_eyes_cannot_tell_deviations_are_drawn():
+    methods, start = [pv.AVF(), pv.RK4()], {"q": 0.2}
+    near = pv.compare(L.oscillator(k=1.0, m=1.0), methods, step=0.01, until=1.0, start=start, engine="python")
+    motion = near.plot().axes[0]
+    assert motion.get_title("left") == "deviation of q from the reference" and motion.get_ylabel().startswith(
+        "deviation ["
+    )
+    largest = {line.get_label(): np.abs(line.get_ydata()).max() for line in motion.lines}
+    assert largest["reference"] == 0 and 0 < largest["RK4"] < 1e-3 * largest["AVF"]
+
+
+def test_the_whole_run_is_not_near_the_end():
+    assert comparison(until=0.5).plot().axes[0].get_title("left") == "q"
+    assert comparison().plot().axes[0].get_title("left") == "q near the end"
+
+
+def test_a_poor_reference_is_told_beside_the_errors():
+    few = comparison()
+    said = lambda accuracy: " ".join(  # noqa: E731
+        text.get_text()
+        for text in replace(few, reference=replace(few.reference, accuracy=accuracy)).plot().axes[2].texts
+    )
+    assert "errors cannot be told:\nthe reference itself is known only to 0.4" in said(0.4)
+    smallest = min(entry.error for entry in few.entries if entry.error)
+    assert "errors in the grey cannot be told" in said(smallest / 2)
+    assert "cannot be told" not in said(smallest / 4)
+
+
+def test_marks_on_one_another_are_both_seen():
+    few = comparison()
+    twin = replace(few.entries[0], title="Twin")
+    cost = replace(few, entries=(few.entries[0], twin)).plot().axes[2]
+    first, second = [line for line in cost.lines if len(line.get_xdata()) == 1]
+    assert second.get_markersize() > first.get_markersize() and second.get_markerfacecolor() == "none"
+
+
+def test_a_band_is_explained_where_there_is_one():
+    assert "Shaded: between the least and the most" in texts(comparison(until=40.0).plot())
+    assert "Shaded" not in texts(comparison().plot())

@@ -9,7 +9,7 @@ import numpy as np
 from passivo.method.one_stage import ExplicitEuler
 from passivo.model import library
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.run.draw import COLOURS, figure
+from passivo.run.draw import COLOURS, figure, legend
 from passivo.run.simulate import simulate
 
 PARAMS = {"k": 5000.0, "m": 0.2, "q0": 0.2, "step": 1e-3, "steps": 100.0}
@@ -31,18 +31,21 @@ def make(params: Mapping[str, float], advance: Advance) -> Outcome:
     angle = np.linspace(0.0, 2 * np.pi, 400)
     exact_q, exact_p = q0 * np.cos(angle), q0 * np.sqrt(k * m) * np.sin(angle)
 
-    with figure(8.0, 3.6) as picture:
+    with figure(8.0, 4.0) as picture:
         plane, energy = picture.subplots(1, 2)
         plane.plot(exact_q, exact_p, color=COLOURS[2], label="exact: one level of energy")
         plane.plot(q, p, ".-", color=COLOURS[1], linewidth=0.6, markersize=3, label="explicit Euler")
+        plane.margins(0.06)
         plane.set_xlabel("q [m]")
         plane.set_ylabel("p [kg m/s]")
-        plane.legend(loc="upper right")
-        energy.plot(run.time, stored / stored[0], color=COLOURS[1])
-        energy.axhline(1.0, color=COLOURS[2])
+        energy.plot(run.time, np.ones_like(run.time), color=COLOURS[2], label="exact")
+        energy.plot(run.time, stored / stored[0], color=COLOURS[1], label="explicit Euler")
         energy.set_xlabel("time [s]")
         energy.set_ylabel("H / H(0) [1]")
-        picture.suptitle(f"Explicit Euler, k = {k:g} N/m, m = {m:g} kg, step {step:g} s", x=0.01, ha="left", fontsize=9)
+        legend(plane)
+        legend(energy)
+        title = f"Explicit Euler spirals out: k = {k:g} N/m, m = {m:g} kg, step {step:g} s"
+        picture.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
 
     growth = (1 + step**2 * k / m) ** int(params["steps"])  # |1 + iωh|² per step, in closed form
     ratio = stored[-1] / stored[0]

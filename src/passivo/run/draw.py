@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import pairwise
 from math import ceil, cos, floor, log10, pi, sin
 from os import PathLike
 from pathlib import Path
@@ -20,15 +19,16 @@ from passivo.errors import InputError
 from passivo.ledger.verdict import Verdict
 from passivo.run.run import COLUMNS, Run
 
-# Okabe and Ito's colours, told apart by every kind of colour vision; their yellow is too pale for lines
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colours, told apart by every kind of colour vision; their yellow is too pale for lines, and a dark
+# brown and a grey are told from the others by how dark they are
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#5A3414", "#8A8A8A")
 VERDICTS = {"exact": "#00795A", "passive": "#0072B2", "booked": "#A86F00", "active": "#C04A00", "none": "#666666"}
 GREY = "#777777"
 RAMP = ((0.0, 0.16, 0.36), (0.0, 0.62, 0.55), (0.93, 0.82, 0.25))  # dark to light, also in print without colour
 MOST_POINTS = 4000
 FEW_POINTS = 40
 LONGEST = 40
-LONGEST_LABEL = 16  # letters beside an axis
+LONGEST_LABEL = 18  # letters beside a low axis
 ROOM = 64  # letters above an axis
 MOST_PARTS = 4
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.5))
@@ -71,24 +71,39 @@ class Line:
     style: dict[str, Any] = field(default_factory=dict)
 
 
-def draw(axis: Any, lines: Sequence[Line], what: str, unit: str, *, band: float = 0.0) -> None:
-    """Draw `lines` and label the axis "what [unit]"; `band` is a half width about 0 to be shaded and kept in view.
+def draw(axis: Any, lines: Sequence[Line], what: str, unit: str, *, band: Line | None = None) -> None:
+    """Draw `lines` and label the axis "what [unit]"; `band` is a half width about 0 over time, to be shaded.
 
     Large and small numbers are counted in powers of ten of the unit. A run that explodes is drawn logarithmically.
     """
     values = [finite(line.values) for line in lines]
-    largest = max([band, *(float(np.nanmax(np.abs(v), initial=0.0)) for v in values)])
     threshold = max((_start(v) for v in values if _explodes(v)), default=0.0)
+    band = None if threshold else band  # a roundoff that grew by decades is no band
+    largest = max(map(size_of, [*values, band.values] if band else values))
     power = 0 if threshold else power_of(largest)
-    if band and not threshold:  # a roundoff that grew by decades is no band
-        half = band * 10.0**-power
-        axis.axhspan(-half, half, color=GREY, alpha=0.25, linewidth=0, label=f"roundoff of a step, {band:.2g} J")
     trace(axis, lines, power)
+    if band:
+        _shade(axis, band, power)
     if threshold:
         logarithmic(axis, values, threshold)
     else:
         _keep_wide(axis, largest * 10.0**-power)
-    axis.set_ylabel(f"{what} [{times(power)}{unit}]" + ("\n(logarithmic)" if threshold else ""))
+    axis.set_ylabel(label(what, f"{times(power)}{unit}") + ("\n(logarithmic)" if threshold else ""))
+
+
+def _shade(axis: Any, band: Line, power: int) -> None:
+    pick = np.unique(np.linspace(0, len(band.time) - 1, MOST_POINTS).astype(int))
+    time, half = band.time[pick] * 10.0 ** -power_of(band.time[-1]), band.values[pick] * 10.0**-power
+    axis.fill_between(time, -half, half, color=GREY, alpha=0.25, linewidth=0, label=band.name, zorder=1)
+
+
+def label(what: str, unit: str) -> str:
+    """The label of an axis, broken after its last comma, or before the unit, where a low axis is shorter."""
+    line = f"{what} [{unit}]"
+    if len(line) <= LONGEST_LABEL or "\n" in what:
+        return line
+    head, comma, tail = what.rpartition(", ")
+    return f"{head},\n{tail} [{unit}]" if comma else f"{what}\n[{unit}]"
 
 
 def trace(axis: Any, lines: Sequence[Line], power: int = 0) -> None:
@@ -107,16 +122,19 @@ def ledger_of(run: Run) -> dict[str, np.ndarray]:
     return {name: run.arrays["ledger"][:, i] for i, name in enumerate(run.rows)}
 
 
-def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], verdict: Verdict) -> None:
+def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], verdict: Verdict, step: float) -> None:
     """The ledger on a pair of axes: energy, and the energy created by the numerics in the verdict's colour.
 
     `ledger` holds part -> (time, column) in joules with the columns of `Run.ledger`; the last part is the total.
+    `step` is the length of a step: roundoff adds up with their number.
     """
     above, below = axes
     *parts, total = ({name: rows[:, i] for i, name in enumerate(COLUMNS)} for rows in ledger.values())
     lines = [
-        Line("stored", time, total["stored"], {"color": COLOURS[0], "zorder": 4}),
-        Line("supplied", time, total["work"], {"color": COLOURS[1], "linestyle": DASHED, "zorder": 3}),
+        Line("stored", time, total["stored"], {"color": COLOURS[0], "linewidth": 1.8, "zorder": 4}),
+        Line(
+            "supplied", time, total["work"], {"color": COLOURS[1], "linestyle": DASHED, "linewidth": 1.0, "zorder": 6}
+        ),
         Line("lost", time, total["lost"], {"color": COLOURS[2], "linestyle": DOTTED, "linewidth": 1.8, "zorder": 5}),
     ]
     if total["edited"].any():
@@ -126,11 +144,21 @@ def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], v
     legend(above)
 
     colour = VERDICTS[verdict.kind]
-    lines = [Line("created", time, total["created"], {"color": colour, "zorder": 3})]
+    lines = [Line("created by the numerics", time, total["created"], {"color": colour, "zorder": 3})]
     if total["booked"].any():
         lines.append(Line("booked", time, total["booked"], {"color": "black", "linestyle": DASHED}))
-    draw(below, lines, "created by numerics", "J", band=verdict.roundoff)
+    draw(below, lines, "created", "J", band=_roundoff(time, verdict, step))
     legend(below)
+
+
+def _roundoff(time: np.ndarray, verdict: Verdict, step: float) -> Line | None:
+    """What the roundoff of single steps adds up to: a random walk, that grows with the root of their number.
+
+    Only beside what is nothing but roundoff: any other verdict rests on single steps, not on this sum.
+    """
+    if verdict.kind != "exact" or not 0 < verdict.roundoff < np.inf:
+        return None
+    return Line("roundoff, summed up", time, verdict.roundoff * np.sqrt(time / step))
 
 
 def _parts(time: np.ndarray, stored: Mapping[str, np.ndarray]) -> list[Line]:
@@ -159,13 +187,11 @@ def thin(values: np.ndarray, most: int = MOST_POINTS) -> np.ndarray:
     return np.unique(np.concatenate([[0], starts + low, starts + high, [rows - 1]]))
 
 
-def bounds(values: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(rows, least, largest) of `bins` stretches of a series, for one that swings too often to be followed."""
-    edges = np.linspace(0, len(values), bins + 1).astype(int)
-    pieces = [values[a:b] for a, b in pairwise(edges)]
-    rows = np.append(edges[:-1], len(values) - 1)
-    least, largest = ([reduce(piece) for piece in pieces] for reduce in (np.min, np.max))
-    return rows, np.array([*least, least[-1]]), np.array([*largest, largest[-1]])
+def bounds(values: np.ndarray, width: int, points: int = 200) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rows, least, largest) within `width` rows about each, for a series that swings too often to be followed."""
+    rows = np.unique(np.linspace(0, len(values) - 1, points).astype(int))
+    pieces = [values[max(row - width // 2, 0) : row + width // 2 + 1] for row in rows]
+    return rows, np.array([piece.min() for piece in pieces]), np.array([piece.max() for piece in pieces])
 
 
 def time_label(time: np.ndarray) -> str:
@@ -231,6 +257,10 @@ def logarithmic(axis: Any, values: Sequence[np.ndarray], threshold: float, most:
     powers = _powers(10 * threshold, max(-low, high, 10 * threshold), most=3 if low < 0 < high else 6)
     above = {10.0**k: ten(k) for k in powers if 10.0**k <= 3 * high}
     marks = {0.0: "0", **above, **{-(10.0**k): "−" + ten(k) for k in powers if 10.0**k <= -3 * low}}
+    if len(marks) < 2:  # all of it lies in the linear part
+        end, sign = (high, "") if high >= -low else (low, "−")
+        size = threshold if abs(end) > threshold / 3 else threshold / 10
+        marks[size if end == high else -size] = sign + ten(round(log10(size)))
     with np.errstate(over="ignore"):  # Matplotlib looks beyond the end, and the end may be 1e308
         axis.set_yscale("symlog", linthresh=threshold)
         axis.set_yticks(list(marks), list(marks.values()))
@@ -261,29 +291,61 @@ def decades(axis: Any, low: float, high: float) -> None:
     axis.set_ticks([], minor=True)
 
 
-def spread(axis: Any, x: Sequence[float], y: Sequence[float], names: Sequence[str], fontsize: float) -> list[Any]:
-    """Where the names of points stand, in printer's points from each, so that none lies on a point or another name."""
+def spread(
+    axis: Any, x: Sequence[float], y: Sequence[float], names: Sequence[str], fontsize: float, foot: float = 0.0
+) -> list[Any]:
+    """Where the names of points stand, in printer's points from each, so that none lies on a point or another name.
+
+    Lines from points to their names run clear of the others where they can; `foot` is kept free at the lower edge.
+    """
     figure, box = axis.figure, axis.get_position()
-    wide, high = 72 * figure.get_figwidth() * box.width, 72 * figure.get_figheight() * box.height
+    room = np.array([2, foot + 2, 72 * figure.get_figwidth() * box.width - 2, 72 * figure.get_figheight() * box.height])
     points = axis.transData.transform(np.column_stack([x, y])) - axis.transAxes.transform((0, 0))
     points *= 72 / figure.dpi
-    taken = [(px - 5, py - 5, px + 5, py + 5) for px, py in points]
+    taken = [np.array([*(point - 7), *(point + 7)]) for point in points]
+    leaders = np.empty((0, 2))
     places: list[Any] = [None] * len(names)
     for i in sorted(range(len(names)), key=lambda i: -points[i][1]):
-        half, up = 0.34 * fontsize * len(names[i]), 0.65 * fontsize
-        for dx, dy in _around(half, up):
-            left, right, low, top = points[i][0] + dx - half, points[i][0] + dx + half, *(points[i][1] + dy + [-up, up])
-            inside = left > 2 and right < wide - 2 and low > 2 and top < high - 2
-            if inside and not any(left < c and a < right and low < d and b < top for a, b, c, d in taken):
-                break
-        taken.append((left, low, right, top))
-        places[i] = (dx, dy)
+        half = np.array([0.34 * len(names[i]), 0.65]) * fontsize
+        others = np.array([*taken[:i], *taken[i + 1 :]]).reshape(-1, 4)
+        free = [o for o in _around(*half) if _free(_box(points[i] + o, half)[0], taken, room)]
+        clear = (
+            o for o in free
+            if not _covers(_between(points[i], o, half), others) and not _covers(leaders, _box(points[i] + o, half))
+        )  # fmt: skip
+        places[i] = next(clear, free[0] if free else next(_around(*half)))
+        taken.append(_box(points[i] + places[i], half)[0])
+        leaders = np.vstack([leaders, _between(points[i], places[i], half)])
     return places
+
+
+def _box(middle: np.ndarray, half: np.ndarray) -> np.ndarray:
+    return np.array([[*(middle - half), *(middle + half)]])
+
+
+def _free(box: np.ndarray, taken: Sequence[np.ndarray], room: np.ndarray) -> bool:
+    """Whether a box (left, low, right, top) lies within the room and on no other."""
+    inside = (box[:2] > room[:2]).all() and (box[2:] < room[2:]).all()
+    others = np.array(taken).reshape(-1, 4)
+    return bool(inside and not ((box[:2] < others[:, 2:]) & (others[:, :2] < box[2:])).all(axis=1).any())
+
+
+def _between(point: np.ndarray, offset: Any, half: np.ndarray) -> np.ndarray:
+    """Points along the line from a point to the edge of its name."""
+    offset = np.asarray(offset)
+    with np.errstate(divide="ignore"):
+        end = 1 - min(1.0, float((half / np.abs(offset)).min()))
+    return point + np.linspace(0.0, end, 24)[:, None] * offset
+
+
+def _covers(points: np.ndarray, boxes: np.ndarray) -> bool:
+    inside = (points[:, None] > boxes[None, :, :2]) & (points[:, None] < boxes[None, :, 2:])
+    return bool(inside.all(axis=2).any())
 
 
 def _around(half: float, up: float) -> Iterator[tuple[float, float]]:
     """Offsets of a name's middle from its point: beside it, then further and further away."""
-    for distance in range(7, 400, 6):
+    for distance in range(9, 400, 6):
         for k in (0, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15):
             angle = pi * k / 8
             yield cos(angle) * (distance + half), sin(angle) * (distance + up)

@@ -20,6 +20,7 @@ from passivo.run.draw import (
     draw,
     draw_ledger,
     figure,
+    label,
     ledger_of,
     legend,
     power_of,
@@ -68,7 +69,7 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
         right = list(ledger.subplots(2))
         for axis, group in zip(left, groups):
             _group(axis, run.time, group)
-        draw_ledger(right, run.time, ledger_of(run), run.verdict)
+        draw_ledger(right, run.time, ledger_of(run), run.verdict, run.step)
         for column in filter(None, (left, right)):
             _clock(column, run)
             column[0].figure.align_ylabels(column)
@@ -96,9 +97,10 @@ def _series(run: Run) -> list[Series]:
     for name, port in model.ports.items():
         if np.nan_to_num(inputs[:, at : at + port.width]).any():
             for i in range(port.width):
-                label = name if port.width == 1 else f"{name}[{i}]"
-                taken.append(Series(f"{label} in", "input", model.unit(name), inputs[:, at + i]))
-                given.append(Series(f"{label} out", "output", model.unit(name, gives=True), outputs[:, at + i]))
+                entry = name if port.width == 1 else f"{name}[{i}]"
+                gives = f"{entry} port, {'flow' if port.kind == 'effort' else 'effort'}"
+                taken.append(Series(f"{entry} in", "input", model.unit(name), inputs[:, at + i]))
+                given.append(Series(gives, "output", model.unit(name, gives=True), outputs[:, at + i]))
         at += port.width
     signals = [Series(s, "signal", model.unit(s), inputs[:, at + i]) for i, s in enumerate(model.signals)]
     given = [series for series in given if not any(series.repeats(state) for state in states)]
@@ -131,8 +133,9 @@ def _strokes(series: Series, many: bool, mixed: bool) -> dict[str, Any]:
 
 def _names(group: list[Series]) -> str:
     """The names on an axis where they fit, else what kind of things they are."""
-    names = ", ".join(series.name for series in group)
-    if len(names) + len(group[0].unit) <= LONGEST_LABEL:
+    # the entries of one port share its name
+    names = ", ".join(dict.fromkeys(re.sub(r"\[[0-9]+\] ", " ", series.name) for series in group))
+    if max(map(len, label(names, group[0].unit).split("\n"))) <= LONGEST_LABEL:
         return names
     kinds = dict.fromkeys("port" if series.kind in ("input", "output") else series.kind for series in group)
     return ", ".join(kind + "s" * (len(group) > 1) for kind in kinds)
