@@ -1,5 +1,7 @@
 """Systems are checked when they are built: each mistake is named, with a way out of it."""
 
+import time
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -48,6 +50,13 @@ def test_text_and_symbols_describe_the_same_system():
 class TestStructure:
     def test_symmetric(self):
         refused(r"not skew: entry \(1, 2\) is 1 and entry \(2, 1\) is 1", structure=[[0, 1], [1, 0]])
+
+    def test_a_power_with_too_many_terms_is_compared_at_samples(self):
+        begin = time.perf_counter()
+        system(
+            structure=[[0, "(q + p + k + 1)**100"], ["-1*(q + p + k + 1)**100", 0]], params={"k": 1.0}, domain="q > 0"
+        )
+        assert time.perf_counter() - begin < 5
 
     def test_diagonal(self):
         refused(r"entry \(2, 2\) is -1, expected 0; .* loss$", structure=[[0, 1], [-1, -1]])

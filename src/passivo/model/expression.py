@@ -176,6 +176,13 @@ def size(text: str) -> int:
     return _count(_tree(text))
 
 
+def terms(text: str) -> int:
+    """How many terms a formula may have when multiplied out, at most: monomials of its degree in its names."""
+    tree = _tree(text)
+    variables = len(names(text)) + sum(isinstance(node, ast.Call) for node in ast.walk(tree))
+    return math.comb(int(_extent(tree, text)[0]) + variables, variables)
+
+
 def _chain(node: ast.AST) -> tuple[ast.AST, list[tuple[ast.operator, ast.expr]]]:
     """a + b - c*d as a and [(+, b), (-, c*d)]: a long sum is a deep tree, so it is walked in a loop."""
     links = []
