@@ -1,5 +1,6 @@
 """The whitelist parser: what it reads, what it refuses and how quickly, and that no digit is lost."""
 
+import ast
 import time
 
 import numpy as np
@@ -16,6 +17,8 @@ from passivo.model.expression import (
     is_condition,
     is_sum,
     names,
+    renamed,
+    size,
     symbolic,
     to_text,
 )
@@ -94,6 +97,11 @@ def test_only_arithmetic_is_read(text):
         "sin(" * 3000 + "q" + ")" * 3000,
         "+".join(["q"] * 40_000),
         "q" * 100_001,
+        "((q+1)**1000+(q+2)**1000)**1000",
+        "exp(((q+1)**100)**100)",
+        "1/(1 + ((q+1)**100/(q-1)**100)**6)",
+        "sin(" * 31 + "q" + ")" * 31,
+        "-" * 151 + "q",
     ],
 )
 def test_formulas_that_would_hang_are_refused_at_once(text):
@@ -142,6 +150,26 @@ def test_ordinary_exponents_pass(text):
         ("1e400", "out of range"),
         ("sin(q, p)", "takes 1 argument, not 2"),
         ("atan2(q)", "takes 2 arguments, not 1"),
+        ("10 ms", "numbers carry no unit here"),
+        ("1kg", "numbers carry no unit here"),
+        ("2pi", r"write 2\*pi with a \*"),
+        ("1.5e3 N*q", "numbers carry no unit here"),
+        ("2π", r"write 2\*pi with a \*"),
+        ("9,81", "decimal point"),
+        ("sin(1,5)", "takes 1 argument, not 2; write a decimal point"),
+        ("l(1 - cos(q))", r"l\(\) .* not a known function; did you forget a \* before the bracket"),
+        ("2(q + 1)", r"did you forget a \* before the bracket"),
+        ("lambda*q", "'lambda' is reserved; choose another name, such as 'lambda1'"),
+        ("q and q", "'q' in 'q and q' is a number; 'and' joins conditions"),
+        ("1 + (q > 0)", "the condition 'q > 0' .* stands where a number is expected"),
+        ("q = 1", "a formula has no ="),
+        ("(q", "never closed"),
+        ("q) + (q", "check its operators and brackets"),
+        ("", "is empty"),
+        ("q**2 +", "check its operators"),
+        ("-" * 900 + "q", "nested too deeply"),
+        ("(" * 300 + "q" + ")" * 300, "nested too deeply"),
+        ("é" * 90_000 + "(q)", "^é{60}"),
     ],
 )
 def test_the_message_gives_the_reason(text, says):
@@ -268,6 +296,25 @@ def test_sympy_to_text_and_back(expression):
     assert to_text(to_text(expression)) == to_text(expression)
     direct = evaluate(to_text(expression), {"q": np.float64(0.3), "p": np.float64(-0.7), "k": np.float64(1.9)})
     assert float(direct) == pytest.approx(float(expression.subs(point)), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a - (b + c) - d * e" + " + sin(x)" * 60 + " - (g - h)",
+        "-(a + b) * 2 / (b * c)" + " * (f + 1)" * 60 + " / (g / h)",
+        "a ** 2" + " - -b" * 60,
+    ],
+)
+def test_long_sums_and_products_are_written_as_short_ones_are(text):
+    assert to_text(text) == ast.unparse(ast.parse(text)) == text
+
+
+def test_a_sum_of_many_terms_is_read_written_and_renamed():
+    text = " + ".join(f"x{i}**2" for i in range(500))
+    assert evaluate(to_text(text), {f"x{i}": 1.0 for i in range(500)}) == 500
+    assert names(renamed(text, {"x7": "y"})) == {"y", *(f"x{i}" for i in range(500) if i != 7)}
+    assert size(text) == 4 * 500 - 1
 
 
 def test_conditions():

@@ -329,6 +329,7 @@ def test_toda_chain_ends():
     assert free.minimum is None
     assert free.energy.count("exp") == 3
     assert library.toda_chain(4).energy.count("exp") == 4
+    assert library.toda_chain(200).energy.count("exp") == 200  # a sum of 400 terms is not too deep
     part = compile(library.toda_chain(2), AVF(), 0.1, start={"q1": 0.4, "p2": 0.3}, engine="python")
     for _ in range(10):
         part.step([0.0])

@@ -1,5 +1,7 @@
 """Systems are checked when they are built: each mistake is named, with a way out of it."""
 
+import time
+
 import numpy as np
 import pytest
 import sympy as sp
@@ -49,8 +51,15 @@ class TestStructure:
     def test_symmetric(self):
         refused(r"not skew: entry \(1, 2\) is 1 and entry \(2, 1\) is 1", structure=[[0, 1], [1, 0]])
 
+    def test_a_power_with_too_many_terms_is_compared_at_samples(self):
+        begin = time.perf_counter()
+        system(
+            structure=[[0, "(q + p + k + 1)**100"], ["-1*(q + p + k + 1)**100", 0]], params={"k": 1.0}, domain="q > 0"
+        )
+        assert time.perf_counter() - begin < 5
+
     def test_diagonal(self):
-        refused(r"entry \(2, 2\) is -1, expected 0; .* loss=", structure=[[0, 1], [-1, -1]])
+        refused(r"entry \(2, 2\) is -1, expected 0; .* loss$", structure=[[0, 1], [-1, -1]])
 
     def test_skew_by_algebra(self):
         system(structure=[[0, "(q + 1)**2"], ["-q**2 - 2*q - 1", 0]])
@@ -137,14 +146,14 @@ class TestEnergy:
         refused("not a formula", energy=energy)
 
     def test_condition(self):
-        refused("condition 'q > 0'; .*domain=", energy="q > 0")
+        refused("condition 'q > 0'; .*domain$", energy="q > 0")
 
     @pytest.mark.parametrize("energy", [np.nan, np.inf, sp.oo, "q/0"])
     def test_not_finite(self, energy):
         refused("finite", energy=energy)
 
     def test_unknown_symbol(self):
-        refused(r"the energy uses 'k', .*params=\{'k': ...\}", energy="k*q**2")
+        refused(r"the energy uses 'k', .*add it to params, or", energy="k*q**2")
         refused("did you mean 'stiffness'", energy="stifness*q**2", params={"stiffness": 1.0})
 
     def test_unknown_symbol_elsewhere(self):
@@ -169,7 +178,8 @@ class TestNames:
             ({"params": {"time": 1.0}}, "'time' is reserved"),
             ({"params": {"pi": 3.0}}, "'pi' is reserved; .*'pi1'"),
             ({"states": ["sin", "p"]}, "'sin' is reserved"),
-            ({"states": ["lambda", "p"]}, "not a plain name"),
+            ({"states": ["lambda", "p"]}, "reserved; choose another, such as 'lambda1'"),
+            ({"states": ["é" * 90_000 + "!", "p"]}, r"'é{70,80}\.\.\. is not a plain name"),
             ({"states": ["q 1", "p"]}, "not a plain name"),
             ({"states": ["__q", "p"]}, "not a plain name"),
             ({"name": "total"}, "reserved"),

@@ -241,6 +241,12 @@ def test_named_attacks(attack):
         "system: " + "{parts: {a: " * 20 + "spring" + "}}" * 20 + "\n" + run,
         "system: {states: [" + ", ".join(f"q{i}" for i in range(5000)) + "], energy: 0}\n" + run,
         "system: {states: [q], energy: " + "+".join(["q"] * 40_000) + "}\n" + run,
+        "system: {coordinates: [q], mass: 1, potential: ((q+1)**1000+(q+2)**1000)**1000}\n" + run,
+        "system: pendulum\ninputs: {torque: {feedback: " + "-" * 900 + "y}}\n" + run,
+        "system: pendulum\ninputs: {torque: {noise: 1e308}}\n" + run,
+        "a0: &a0 [x]\n" + "".join(f"a{i}: &a{i} [*a{i - 1}]\n" for i in range(1, 900)) + f"system: *a899\n{run}",
+        "system: {states: [q], energy: q, units: {q: " + "[" * 15 + "x" * 9000 + "]" * 15 + "}}\n" + run,
+        "system: {states: [], energy: 0, ports: {a: {flow: 1000000000}}}\n" + run,
     ):
         assert attack(content)[0] == 2
     assert attack("system: &s {library: oscillator}\nparams: &p {k: 3}\n" + run)[0] == 0

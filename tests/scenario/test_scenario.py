@@ -1,13 +1,14 @@
 """Scenarios: built-in ones run; mistakes are told with file, line, what is wrong and the nearest valid choice."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 import passivo as pv
 from passivo.errors import ScenarioError
-from passivo.scenario import schema
+from passivo.scenario import reader, schema
 from passivo.scenario.scenario import DEFAULT, LIBRARY, Scenario, built_in, template
 
 SHORT = [(("run", "until"), 0.001, "test")]
@@ -122,6 +123,10 @@ def test_a_wide_port_takes_a_list(tmp_path):
 
 
 RUN = "run: {step: 1e-3, until: 1.0}\n"
+TORQUE = "system: pendulum\ninputs:\n  torque: "
+ARM = "system:\n  coordinates: [q]\n  mass: 1\n  potential: "
+FORMULAS = "system:\n  states: [q, s]\n  energy: q**2\n"
+JOINED = "system:\n  parts: {a: spring, m: mass}\n  connections:\n    - [a.end, m.force]\n    - "
 
 
 @pytest.mark.parametrize(
@@ -150,10 +155,10 @@ RUN = "run: {step: 1e-3, until: 1.0}\n"
         ("system: {mass: 1}\n" + RUN, ["mine.yaml:1: system: a system needs one of the keys library, "]),
         ("system: 5\n" + RUN, ["mine.yaml:1: system: must be the name of a library system"]),
         ("system: {library: [1]}\n" + RUN, ["mine.yaml:1: system.library: "]),
-        ("system: {parts: {a: spring, b: spring}, connections: [[a.end, b.end]]}\n" + RUN, ["system.connections: "]),
+        ("system: {parts: {a: spring, b: spring}, connections: [[a.end, b.end]]}\n" + RUN, ["system.connections.0: "]),
         ("system: {parts: {a: sprig}}\n" + RUN, ["system.parts.a: ", "did you mean 'spring'?"]),
         ("system: oscillator\nrun: {step: 1e-30, until: 1e30}", ["run.step: ", "steps"]),
-        ("system: oscillator\nrun: {step: 1, until: 0.1}", ["run.until: 0.1 s is shorter than one step"]),
+        ("system: oscillator\nrun: {step: 1, until: 0.1}", ["run.until: until = 0.1 s is shorter than one step"]),
         ("system: oscillator\nrun: {step: true, until: 1}", ["run.step: must be a number"]),
         ("system: oscillator\nrun: {step: 1e999, until: 1}", ["run.step: must be a finite number"]),
         ("system: oscillator\nrun: {step: 0.1, until: 1, seed: 1.5}", ["run.seed: must be a whole number"]),
@@ -161,7 +166,50 @@ RUN = "run: {step: 1e-3, until: 1.0}\n"
         ("system: oscillator\noutputs: {folder: ../up}\n" + RUN, ["outputs.folder: "]),
         ("system: oscillator\noutputs: {folder: /tmp}\n" + RUN, ["outputs.folder: "]),
         ("system: oscillator\nname: ../x\n" + RUN, ["name: "]),
-        ("system: {library: toda_chain, n: 1000000}\n" + RUN, ["system.n: must be <= 200"]),
+        ("system: {library: toda_chain, n: 1000000}\n" + RUN, ["system.n: must be <= 100"]),
+        (TORQUE + "{noise: 1, seed: 3}\n" + RUN, ["mine.yaml:3: inputs.torque.seed: ", "the seed is run.seed"]),
+        (TORQUE + "{nois: 1}\n" + RUN, ["mine.yaml:3: inputs.torque.nois: ", "did you mean 'noise'?"]),
+        (TORQUE + "{relatoin: 1}\n" + RUN, ["mine.yaml:3: inputs.torque.relatoin: ", "did you mean 'relation'?"]),
+        (
+            TORQUE + "{feedback: y, noise: 1}\n" + RUN,
+            ["inputs.torque: ", "exactly one of the keys feedback, relation,"],
+        ),
+        (TORQUE + "{other: 1}\n" + RUN, ["inputs.torque: ", "exactly one of the keys feedback, relation, noise"]),
+        (TORQUE + "{noise: 1e308}\n" + RUN, ["mine.yaml:3: inputs.torque.noise: must be <= 1e+100"]),
+        (TORQUE + "{noise: []}\n" + RUN, ["inputs.torque.noise: must have at least 1"]),
+        (TORQUE + "{noise: [1, 2]}\n" + RUN, ["inputs.torque: ", "2 values for a width of 1"]),
+        (TORQUE + "{feedback: " + "-" * 900 + "y}\n" + RUN, ["inputs.torque.feedback: ", "nested too deeply"]),
+        (TORQUE + "9,81\n" + RUN, ["mine.yaml:3: inputs.torque: ", "write a decimal point"]),
+        ("system:\n  coordinats: [q]\n  mass: 1\n" + RUN, ["mine.yaml:2: system.coordinats: ", "'coordinates'?"]),
+        (ARM + "q > 0\n" + RUN, ["mine.yaml:4: system.potential: ", "number, not the condition 'q > 0'"]),
+        (ARM + "z*q\n" + RUN, ["mine.yaml:4: system.potential: the potential uses 'z'", "add it to params, or "]),
+        (ARM + "((q+1)**1000+(q+2)**1000)**1000\n" + RUN, ["system.potential: ", "degree 1e+06", "smaller exponents"]),
+        (ARM + "+".join(["q"] * 1100) + "\n" + RUN, ["system.potential: ", "at most 2000 are allowed"]),
+        (ARM + "0\n  loss: -1\n" + RUN, ["mine.yaml:5: system.loss: the loss is negative"]),
+        (ARM + "0\n  loss: c\n" + RUN, ["mine.yaml:5: system.loss: the loss uses 'c'"]),
+        (ARM + "0\n  ports: {f: {effort: 1}}\n" + RUN, ["system.ports.f: ", "give one entry per coordinate"]),
+        (ARM + "0\n  units: {q: 1}\n" + RUN, ["mine.yaml:5: system.units.q: must be text such as m/s"]),
+        (ARM + "0\n  units: {q: [[[a]]]}\n" + RUN, ["mine.yaml:5: system.units.q: must be text such as m/s"]),
+        (FORMULAS + "  ports: {f: {effort: 1}}\n" + RUN, ["system.ports.f: ", "give one entry per state"]),
+        (FORMULAS + "  params: {s: 1}\n" + RUN, ["mine.yaml:2: system.states: the name 's' stands in states and in"]),
+        (FORMULAS + "  limits: [m > 0]\n  params:\n    m: -1\n" + RUN, ["mine.yaml:6: system.params.m: "]),
+        (FORMULAS + "  domain: q > 0\nstart:\n  q: -1\n" + RUN, ["mine.yaml:6: start.q: q = -1 is outside the domain"]),
+        (FORMULAS + "  domain: q > 0\n" + RUN, ["mine.yaml:1: start: q = 0 is outside the domain"]),
+        (
+            FORMULAS.replace("q**2", "1/q") + "start: {q: 0}\n" + RUN,
+            ["mine.yaml:4: start.q: the energy is inf at q = 0"],
+        ),
+        (JOINED + "[a.end, m.force]\n" + RUN, ["mine.yaml:5: system.connections.1: ", "connected twice"]),
+        (JOINED + "[a.end, m.forze]\n" + RUN, ["mine.yaml:5: system.connections.1: ", "did you mean 'm.force'?"]),
+        ("system: oscillator\nname: 2fast\n" + RUN, ["mine.yaml:2: name: must begin with a letter"]),
+        ("system: oscillator\noutputs: {folder: /tmp/x}\n" + RUN, ["outputs.folder: ", "such as out/today", "--out"]),
+        ("system: oscillator\nmethod: {name: SymplecticEuler, positions: q}\n" + RUN, ["must be a list of names, not"]),
+        ("system: oscillator\nparams: {q: 1}\n" + RUN, ["mine.yaml:2: params.q: q is a state: move it "]),
+        ("system: oscillator\nparams: {m: 1kg}\n" + RUN, ["mine.yaml:2: params.m: ", "numbers carry no unit here"]),
+        (
+            "system: oscillator\nparams: {m: 2 > 1}\n" + RUN,
+            ["mine.yaml:2: params.m: must be a number, not the condition"],
+        ),
         ("", ["mine.yaml: must hold keys such as system and run, not nothing"]),
         ("- 1", ["mine.yaml: must hold keys"]),
     ],
@@ -171,6 +219,7 @@ def test_mistakes_name_line_and_mend(tmp_path, text, expected):
     assert message.startswith("mine.yaml"), message
     for part in expected:
         assert part in message
+    assert len(message) < 500
     assert "pydantic" not in message and "function-before" not in message
 
 
@@ -182,6 +231,67 @@ def test_several_mistakes_are_told_at_once(tmp_path):
 def test_a_changed_value_names_its_option(tmp_path):
     changes = [(("run", "step"), -1, "--step -1")]
     assert mistake(tmp_path, "system: oscillator\n" + RUN, changes) == "--step -1: run.step: must be > 0, not -1"
+
+
+def option(text):
+    name, _, value = text.partition("=")
+    return ((*name.rpartition(".")[::2],) if "." in name else ("params", name), reader.value(value, text), text)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["m=-1", "k=3"], "m=-1: params.m: the mass matrix"),
+        (["k=3", "m=-1"], "m=-1: params.m: the mass matrix"),
+        (["q=1"], "q=1: params.q: q is a state: write start.q=1"),
+        (["run.until=1e300"], "run.until=1e300: run.until: 1e+300 steps"),
+        (["run.step=1e-300"], "run.step=1e-300: run.step: 1e+300 steps"),
+        (["run.step=3"], "run.step=3: run.step: until = 1.0 s is shorter"),
+        (["start.q=1e308"], "start.q=1e308: start.q: the energy is inf"),
+        (["x" * 90_000 + "=1"], "x" * 97 + "...: params.'x"),
+    ],
+)
+def test_the_guilty_option_is_named(tmp_path, options, expected):
+    message = mistake(tmp_path, "system: oscillator\n" + RUN, [option(text) for text in options])
+    assert message.startswith(expected) and len(message) < 500
+
+
+def test_parameters_that_are_wrong_only_together_are_all_named(tmp_path):
+    text = FORMULAS + "  limits: [a + b < 3]\n  params: {a: 1, b: 1, c: 1}\n" + RUN
+    message = mistake(tmp_path, text, [option("a=1.9"), option("b=1.9"), option("c=0")])
+    assert message.startswith("a=1.9, b=1.9: params.a, params.b: mine needs a + b < 3")
+
+
+def test_an_option_does_not_replace_what_is_no_mapping(tmp_path):
+    text = "system: oscillator\ninputs: 5\n" + RUN
+    alone = mistake(tmp_path, text)
+    assert alone == "mine.yaml:2: inputs: must be keys with values, not 5"
+    assert mistake(tmp_path, text, [(("inputs", "force"), 1, "--input force=1")]) == alone
+
+
+def test_steps_are_counted_as_the_run_counts_them(tmp_path):
+    changes = [(("run", "step"), "3*0.1", "--step"), (("run", "until"), 0.3, "--until")]
+    assert scenario(tmp_path, "system: oscillator\n" + RUN, changes).simulate(engine="python").steps == 1
+
+
+def test_noise_may_differ_by_component(tmp_path):
+    text = "system: kepler\nstart: {x: 1, py: 1}\ninputs: {thrust: {noise: [0.1, 0]}}\nrun: {step: 0.1, until: 1}\n"
+    given = scenario(tmp_path, text).simulate(engine="python").arrays["inputs"][1:]
+    assert (given[:, 1] == 0).all() and (given[:, 0] != 0).all()
+
+
+def test_a_recursion_is_told_as_a_mistake(tmp_path, monkeypatch):
+    monkeypatch.setattr("passivo.scenario.scenario._Build.scenario", lambda self, stem: self.scenario(stem))
+    assert "nested too deeply" in mistake(tmp_path, "system: oscillator\n" + RUN)
+
+
+def test_only_ordinary_files_are_read(tmp_path):
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    with pytest.raises(ScenarioError, match="is not an ordinary file"):
+        Scenario.load(str(pipe))
+    with pytest.raises(ScenarioError, match="there is no scenario or file 'xxx"):
+        Scenario.load("x" * 90_000)
 
 
 def test_no_such_file(tmp_path):

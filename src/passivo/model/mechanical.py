@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import ModelError
-from passivo.model.expression import evaluate, names, symbolic, to_text
+from passivo.errors import ModelError, nearest
+from passivo.model.expression import evaluate, is_condition, names, quoted, symbolic, to_text
 from passivo.model.ports import Port, formulas
 from passivo.model.system import Formulas, System, check_symmetry, name_list
 
@@ -52,14 +52,9 @@ class Mechanical(System):
         self.mass = _square(mass, k, "mass matrix")
         self.potential = to_text(potential)
         self.friction = _square(loss, k, "loss") if loss is not None else tuple(("0",) * k for _ in range(k))
-        for what, matrix in (("mass matrix", self.mass), ("potential", ((self.potential,),))):
-            used = set().union(*(names(text) for row in matrix for text in row))
-            if moving := sorted(used.intersection(p)):
-                raise ModelError(
-                    f"the {what} depends on the momentum {moving[0]!r}; only positions may stand in it, "
-                    "otherwise use pv.System"
-                )
-        # a formula that names something unknown is reported by System below, once it stands in the energy or the loss
+        known = [*coordinates, *map(str, params if isinstance(params, Mapping) else ())]
+        for what, matrix in (("mass matrix", self.mass), ("potential", ((self.potential,),)), ("loss", self.friction)):
+            _check_scope(what, matrix, known, p)
         zero = ["0"] * k
         super().__init__(
             states=coordinates + p,
@@ -124,6 +119,25 @@ class Linear(Mechanical):
             units=units,
             name=name,
         )
+
+
+def _check_scope(what: str, matrix: Formulas, known: Sequence[str], momenta: Sequence[str]) -> None:
+    """Each formula is judged as it was given, before it becomes a part of the energy."""
+    for text in (text for row in matrix for text in row):
+        if is_condition(text):
+            raise ModelError(f"the {what} must be a number, not the condition {quoted(text)}; put it into domain")
+        for name in sorted(names(text).difference(known)):
+            if name in momenta and what == "loss":
+                continue
+            if name in momenta:
+                raise ModelError(
+                    f"the {what} depends on the momentum {name!r}; only positions may stand in it, "
+                    "otherwise describe the system by states and an energy (pv.System)"
+                )
+            raise ModelError(
+                f"the {what} uses {quoted(name)}, which is neither a coordinate nor a parameter with a value: "
+                f"add it to params, or {nearest(name, known)}"
+            )
 
 
 def _momentum(coordinate: str) -> str:
@@ -191,7 +205,7 @@ def _numbers(matrix: Any, what: str) -> np.ndarray:
     try:
         dense = np.atleast_2d(np.asarray(matrix, dtype=float))
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be a matrix of numbers, not {matrix!r}") from None
+        raise ModelError(f"{what} must be a matrix of numbers, not {quoted(matrix)}") from None
     if dense.ndim != 2 or dense.shape[0] != dense.shape[1] or not np.isfinite(dense).all():
         raise ModelError(f"{what} must be a square matrix of finite numbers, got shape {dense.shape}")
     return dense

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from passivo.errors import ModelError, nearest
-from passivo.model.expression import RESERVED
+from passivo.model.expression import RESERVED, quoted
 from passivo.model.form import Form, Row
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name
@@ -35,15 +35,15 @@ class Monolithic(Model):
     ):
         self.name = checked_name(name, "the name")
         if not isinstance(parts, Mapping):
-            raise ModelError(f"parts must map names to systems, as in {{'spring': ...}}, not {parts!r}")
+            raise ModelError(f"parts must map names to systems, as in {{'spring': ...}}, not {quoted(parts)}")
         if not isinstance(connections, list | tuple):
-            raise ModelError(f"connections must be a list of pairs of ports, not {connections!r}")
+            raise ModelError(f"connections must be a list of pairs of ports, not {quoted(connections)}")
         self.parts = {checked_name(key, "the part's name"): part for key, part in parts.items()}
         if not self.parts:
             raise ModelError("a Monolithic needs at least one part")
         for key, part in self.parts.items():
             if not isinstance(part, Model):
-                raise ModelError(f"part {key!r} must be a System, not {part!r}")
+                raise ModelError(f"part {key!r} must be a System, not {quoted(part)}")
         ports = {f"{key}.{p}": port for key, part in self.parts.items() for p, port in part.ports.items()}
         self.connections = tuple(_connection(entry, ports) for entry in connections)
         ends = [end for _, *pair in self.connections for end in pair]
@@ -55,9 +55,9 @@ class Monolithic(Model):
         titles = [*self.parts, *(title for title, *_ in self.connections)]
         for title in titles:
             if title in RESERVED:
-                raise ModelError(f"the connection's name {title!r} is reserved; choose another")
+                raise ModelError(f"the connection's name {quoted(title)} is reserved; choose another")
             if titles.count(title) > 1:
-                raise ModelError(f"the name {title!r} stands for two rows of the ledger; rename one")
+                raise ModelError(f"the name {quoted(title)} stands for two rows of the ledger; rename one")
         join = lambda get: {f"{k}.{n}": v for k, part in self.parts.items() for n, v in get(part).items()}  # noqa: E731
         self.states = tuple(join(lambda part: dict.fromkeys(part.states)))
         self.positions = tuple(join(lambda part: dict.fromkeys(part.positions)))
@@ -190,11 +190,11 @@ def _connection(entry: Sequence[str], ports: Mapping[str, Port]) -> tuple[str, s
     """(name, effort port, flow port) of a connection, checked; the order of the two ends is irrelevant."""
     listed = isinstance(entry, list | tuple) and all(isinstance(end, str) for end in entry)
     if not listed or len(entry) not in (2, 3):
-        raise ModelError(f"a connection is a pair of ports such as ('spring.end', 'mass.force'), not {entry!r}")
+        raise ModelError(f"a connection is a pair of ports such as ('spring.end', 'mass.force'), not {quoted(entry)}")
     a, b, *rest = entry
     for end in (a, b):
         if end not in ports:
-            raise ModelError(f"there is no port {end!r}; {nearest(end, ports)}")
+            raise ModelError(f"there is no port {quoted(end)}; {nearest(end, ports)}")
     if ports[a].kind == ports[b].kind:
         raise ModelError(
             f"{a!r} and {b!r} are both {ports[a].kind} ports; a connection joins an effort port and a flow port: "

@@ -14,7 +14,18 @@ from typing import Any
 import numpy as np
 
 from passivo.errors import ModelError, nearest
-from passivo.model.expression import FLOAT, RESERVED, evaluate, is_condition, is_sum, names, symbolic, to_text
+from passivo.model.expression import (
+    FLOAT,
+    RESERVED,
+    evaluate,
+    is_condition,
+    is_sum,
+    names,
+    quoted,
+    symbolic,
+    terms,
+    to_text,
+)
 from passivo.model.form import Form, Row
 from passivo.model.formula import Formula
 from passivo.model.ports import Port, formulas
@@ -22,6 +33,7 @@ from passivo.model.units import Unit, checked_units
 
 Formulas = tuple[tuple[str, ...], ...]
 SAMPLES = 64
+MOST_TERMS = 100_000  # of a formula that is multiplied out for a proof; SymPy takes seconds for as many
 
 
 class Model(ABC):
@@ -78,7 +90,7 @@ class Model(ABC):
         values = dict(self.params)
         for key, value in changes.items():
             if key not in values:
-                raise ModelError(f"{self.name!r} has no parameter {key!r}; {nearest(key, values)}")
+                raise ModelError(f"{self.name!r} has no parameter {quoted(key)}; {nearest(key, values)}")
             values[key] = number(value, f"parameter {key!r}")
         self.check(values)
         return values
@@ -127,14 +139,14 @@ class System(Model):
         self.positions = name_list(positions, "positions")
         for what, given in (("params", params), ("ports", ports), ("minimum", minimum)):
             if given is not None and not isinstance(given, Mapping):
-                raise ModelError(f"{what} must map names to values, as in {{'name': ...}}, not {given!r}")
+                raise ModelError(f"{what} must map names to values, as in {{'name': ...}}, not {quoted(given)}")
         self.params = {str(k): number(v, f"parameter {str(k)!r}") for k, v in (params or {}).items()}
         self.ports = {str(k): port for k, port in (ports or {}).items()}
         check_names(states=self.states, parameters=self.params, ports=self.ports, signals=self.signals)
         self.units = checked_units(units, {**dict.fromkeys(self.states + self.signals), **self.params}, self.ports)
         for state in self.positions:
             if state not in self.states:
-                raise ModelError(f"positions name {state!r}, which is no state; {nearest(state, self.states)}")
+                raise ModelError(f"positions name {quoted(state)}, which is no state; {nearest(state, self.states)}")
 
         n, w = len(self.states), self._check_ports()
         self.energy = self._formula(energy, "the energy", {*self.states, *self.params})
@@ -169,25 +181,25 @@ class System(Model):
     def _formula(self, value: Any, what: str, scope: set[str]) -> str:
         text = self._read(value, what, scope)
         if is_condition(text):
-            raise ModelError(f"{what} must be a number, not the condition {text!r}; put it into domain=")
+            raise ModelError(f"{what} must be a number, not the condition {quoted(text)}; put it into domain")
         return text
 
     def _condition(self, value: Any, what: str, scope: set[str]) -> str:
         text = self._read(value, what, scope)
         if not is_condition(text):
-            raise ModelError(f"{what} must be a condition such as 'q > 0', not {text!r}")
+            raise ModelError(f"{what} must be a condition such as 'q > 0', not {quoted(text)}")
         return text
 
     def _read(self, value: Any, what: str, scope: set[str]) -> str:
         if isinstance(value, list | tuple) or (hasattr(value, "shape") and getattr(value, "shape", ()) != ()):
-            raise ModelError(f"{what} must be one scalar formula, not {value!r}")
+            raise ModelError(f"{what} must be one scalar formula, not {quoted(value)}")
         text = to_text(value)
         for name in sorted(names(text) - scope):
             if name in self._scope:
                 raise ModelError(f"{what} must not depend on the signal {name!r}: a signal carries no power")
             raise ModelError(
-                f"{what} uses {name!r}, which is neither a state nor a parameter with a value: "
-                f"add it to params={{{name!r}: ...}}, or {nearest(name, scope)}"
+                f"{what} uses {quoted(name)}, which is neither a state nor a parameter with a value: "
+                f"add it to params, or {nearest(name, sorted(scope))}"
             )
         return text
 
@@ -198,7 +210,7 @@ class System(Model):
             if np.size(matrix) == 0:
                 return ()
             missing = "ports" if what == "feedthrough" else "states"
-            raise ModelError(f"a {what} is given, but there are no {missing}; leave it out or add {missing}=")
+            raise ModelError(f"a {what} is given, but there are no {missing}; leave it out or add {missing}")
         rows = formulas(matrix, f"the {what}")
         if len(rows) != size or len(rows[0]) != size:
             raise ModelError(f"the {what} is {len(rows)} × {len(rows[0])}, expected {size} × {size}")
@@ -209,7 +221,7 @@ class System(Model):
         for key, value in values.items():
             name = str(key)
             if name not in result:
-                raise ModelError(f"the minimum names {name!r}, which is no state; {nearest(name, self.states)}")
+                raise ModelError(f"the minimum names {quoted(name)}, which is no state; {nearest(name, self.states)}")
             if isinstance(value, float | int):
                 number(value, f"the minimum of {name!r}")
             result[name] = self._formula(value, f"the minimum of {name!r}", set(self.params))
@@ -275,7 +287,7 @@ class System(Model):
         energy = np.asarray(evaluate(self.energy, samples, FLOAT), dtype=float)
         if not np.isfinite(energy).any():
             raise ModelError(
-                f"the energy {self.energy!r} is not finite at any of {SAMPLES} sampled states; state a domain="
+                f"the energy {quoted(self.energy)} is not finite at any of {SAMPLES} sampled states; state a domain"
             )
 
     def _samples(self, params: Mapping[str, float]) -> dict[str, Any]:
@@ -291,7 +303,7 @@ class System(Model):
                 values[name] = np.where(inside, values[name], flipped[name])
             inside = np.broadcast_to(evaluate(self.domain, values), SAMPLES)
             if not inside.any():
-                raise ModelError(f"no sampled state lies inside the domain {self.domain!r}; is it contradictory?")
+                raise ModelError(f"no sampled state lies inside the domain {quoted(self.domain)}; is it contradictory?")
             for name in self.states + self.signals:
                 values[name] = values[name][inside]
         return values
@@ -341,7 +353,7 @@ def number(value: Any, what: str) -> float:
     try:
         result = float(value)
     except (TypeError, ValueError):
-        raise ModelError(f"{what} must be a number, not {value!r}") from None
+        raise ModelError(f"{what} must be a number, not {quoted(value)}") from None
     if not math.isfinite(result):
         raise ModelError(f"{what} must be finite, not {result}")
     return result
@@ -349,9 +361,9 @@ def number(value: Any, what: str) -> float:
 
 def checked_name(name: Any, what: str) -> str:
     name = str(name)
-    if not name.isidentifier() or keyword.iskeyword(name) or name.startswith("__"):
-        raise ModelError(f"{what} {name!r} is not a plain name; use letters, digits and _")
-    if name in RESERVED:
+    if not name.isidentifier() or name.startswith("__"):
+        raise ModelError(f"{what} {quoted(name)} is not a plain name; use letters, digits and _")
+    if name in RESERVED or keyword.iskeyword(name):
         raise ModelError(f"{what} {name!r} is reserved; choose another, such as {name + '1'!r}")
     return name
 
@@ -363,7 +375,7 @@ def check_names(**groups: Any) -> None:
         for name in members:
             checked_name(name, f"the name in {group}")
             if name in seen:
-                raise ModelError(f"the name {name!r} stands in {seen[name]} and in {group}; rename one of them")
+                raise ModelError(f"the name {quoted(name)} stands in {seen[name]} and in {group}; rename one of them")
             seen[name] = group
 
 
@@ -372,7 +384,7 @@ def name_list(given: Any, what: str) -> tuple[str, ...]:
     if isinstance(given, str | Formula) or hasattr(given, "free_symbols"):
         given = (given,)
     if not isinstance(given, Iterable):
-        raise ModelError(f"{what} must be a list of names or symbols, not {given!r}")
+        raise ModelError(f"{what} must be a list of names or symbols, not {quoted(given)}")
     return tuple(str(name) for name in given)
 
 
@@ -380,7 +392,7 @@ def check_finite(matrix: Formulas, what: str, samples: Mapping[str, Any]) -> Non
     for row in matrix:
         for text in row:
             if text != "0" and not np.any(np.isfinite(evaluate(text, samples))):
-                raise ModelError(f"the entry {text!r} of the {what} is not finite at any sampled state")
+                raise ModelError(f"the entry {quoted(text)} of the {what} is not finite at any sampled state")
 
 
 def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str, Any]) -> None:
@@ -391,17 +403,19 @@ def check_symmetry(matrix: Formulas, sign: int, what: str, samples: Mapping[str,
             if _plainly(upper, lower, sign) or _proved(upper, lower, sign):
                 continue
             a, b = evaluate(upper, samples), evaluate(lower, samples)
-            gap = np.abs(a - sign * b)
-            if np.any(gap > 1e-12 * (np.abs(a) + np.abs(b))) or not np.all(np.isfinite(gap)):
+            with np.errstate(all="ignore"):  # inf - inf is NaN, and refused
+                gap = np.abs(a - sign * b)
+                unequal = np.any(gap > 1e-12 * (np.abs(a) + np.abs(b))) or not np.all(np.isfinite(gap))
+            if unequal:
                 kind = "skew" if sign < 0 else "symmetric"
                 if i == j:
                     raise ModelError(
-                        f"the {what} is not {kind}: entry ({i + 1}, {i + 1}) is {lower}, expected 0; "
-                        "a term that takes energy away belongs into loss="
+                        f"the {what} is not {kind}: entry ({i + 1}, {i + 1}) is {lower[:80]}, expected 0; "
+                        "a term that takes energy away belongs into loss"
                     )
                 raise ModelError(
-                    f"the {what} is not {kind}: entry ({j + 1}, {i + 1}) is {upper} "
-                    f"and entry ({i + 1}, {j + 1}) is {lower}; "
+                    f"the {what} is not {kind}: entry ({j + 1}, {i + 1}) is {upper[:80]} "
+                    f"and entry ({i + 1}, {j + 1}) is {lower[:80]}; "
                     f"expected the second to be {'minus ' if sign < 0 else ''}the first"
                 )
 
@@ -418,6 +432,8 @@ def _plainly(upper: str, lower: str, sign: int) -> bool:
 def _proved(upper: str, lower: str, sign: int) -> bool:
     import sympy as sp
 
+    if max(terms(upper), terms(lower)) > MOST_TERMS:
+        return False
     scope = {name: sp.Symbol(name, real=True) for name in names(upper) | names(lower)}
     gap = evaluate(upper, scope, symbolic()) - sign * evaluate(lower, scope, symbolic())
     return bool(gap == 0 or sp.expand(gap) == 0)
@@ -436,7 +452,7 @@ def check_nonnegative(matrix: Formulas, what: str, samples: Mapping[str, Any], p
     for i, j, text in entries:
         dense[:, i, j] = evaluate(text, values)
     if not np.isfinite(dense).all():
-        raise ModelError(f"the {what} is not finite at some states; state a domain=")
+        raise ModelError(f"the {what} is not finite at some states; state a domain")
     least = np.linalg.eigvalsh(dense / 2 + dense.transpose(0, 2, 1) / 2)[:, 0]
     size = np.abs(dense).max(axis=(1, 2))
     worst = int(np.argmin(least / np.where(size > 0, size, 1)))

@@ -1,7 +1,7 @@
 """YAML to plain data with line numbers. No tags, no merge keys, one document; bounded in size, depth and count.
 
-YAML is read event by event, so that a limit is met before anything is built. Numbers are read as in YAML 1.2: `1e4` is
-a number, `on` and `12:30` are text.
+YAML is read event by event, so that a limit is met before anything is built. Decimal numbers are numbers, `1e4` too;
+`on`, `12:30` and `0x10` are text.
 """
 
 from __future__ import annotations
@@ -53,11 +53,17 @@ class Document:
     def put(self, path: Sequence[str], value: Any, origin: str) -> None:
         """Set the value at `path`, which `origin` asked for."""
         self.data = place = self._copy(self.data)  # copies: an alias may stand for the same mapping elsewhere
-        for key in path[:-1]:
-            place[key] = self._copy(place.get(key))
+        for depth, key in enumerate(path[:-1], 1):
+            inner = place.get(key)
+            if inner is not None and not isinstance(inner, dict):
+                name = ".".join(map(word, path[:depth]))
+                raise ScenarioError(
+                    f"{self.where(path[:depth])}: {name}: must be keys with values, not {shortened(inner)}"
+                )
+            place[key] = self._copy(inner)
             place = place[key]
         place[path[-1]] = value
-        self.given[tuple(path)] = origin
+        self.given[tuple(path)] = _brief(origin)
 
     def _copy(self, mapping: Any) -> dict[str, Any]:
         twin = dict(mapping) if isinstance(mapping, dict) else {}
@@ -93,13 +99,13 @@ def read(text: str, source: str, lines: bool = True) -> Document:
         for event in _events(text):
             builder.take(event)
     except _yaml_error() as error:
-        builder.fail(*_trouble(error))
+        builder.fail(*_trouble(error, text))
     return Document(source, builder.result, builder.marks)
 
 
 def value(text: str, source: str) -> Any:
     """A single value such as an option gives: `1e4`, `0.5*sin(41*t)`, `{feedback: -0.05*atan(y)}`."""
-    return read(text, source, lines=False).data
+    return read(text, _brief(source), lines=False).data
 
 
 def _events(text: str) -> Iterator[Any]:
@@ -115,12 +121,26 @@ def _yaml_error() -> type[Exception]:
     return yaml.YAMLError
 
 
-def _trouble(error: Any) -> tuple[int | None, str]:
+_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what YAML counts as the end of a line
+_LAYOUT = ("could not find expected ':'", "mapping values are not allowed", "did not find expected")
+
+
+def _trouble(error: Any, text: str) -> tuple[int | None, str]:
     """The line and the sentence of an error of the YAML library."""
-    mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
-    what = getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read"
-    hint = "; indent with spaces" if "\\t" in str(what) else ""
-    return mark.line + 1 if mark is not None else None, f"not YAML: {what}{hint}"
+    what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read")
+    marks = [getattr(error, "problem_mark", None), getattr(error, "context_mark", None)]
+    if what.startswith(_LAYOUT[0]):
+        marks.reverse()  # the problem is noticed a line after the one that lacks the colon
+    lines = [*_BREAK.split(text), ""]
+    places = [mark.line for mark in marks if mark is not None]
+    place = next((place for place in places if lines[place].strip()), places[0] if places else None)
+    if place is None:
+        return None, f"not YAML: {what}"
+    line = lines[place]
+    if "\t" in line[: len(line) - len(line.lstrip())]:
+        return place + 1, "not YAML: indent with spaces, not tabs"
+    hint = "; check the indentation, and write key: value" if what.startswith(_LAYOUT) else ""
+    return place + 1, f"not YAML in {shortened(line.strip())}: {what}{hint}"
 
 
 class _Builder:
@@ -132,14 +152,14 @@ class _Builder:
         self.marks: dict[int, dict[Any, int]] = {}
         self.count = 0
         self.documents = 0
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, tuple[Any, int, int]] = {}
         self.open: list[_Open] = []
 
     def take(self, event: Any) -> None:
         kind = type(event).__name__
         line = event.start_mark.line + 1
         if getattr(event, "tag", None) not in (None, "!"):
-            self.fail(line, f"the tag {event.tag} is not allowed; write plain values")
+            self.fail(line, f"the tag {shortened(event.tag)} is not allowed; write plain values")
         match kind:
             case "DocumentStartEvent":
                 self.documents += 1
@@ -150,38 +170,44 @@ class _Builder:
             case "AliasEvent":
                 self.alias(event.anchor, line)
             case "MappingStartEvent" | "SequenceStartEvent":
-                if len(self.open) >= MAX_DEPTH:
-                    self.fail(line, f"nested more than {MAX_DEPTH} deep")
+                self.check_depth(1, line)
                 self.open.append(_Open({} if kind[0] == "M" else [], line, event.anchor, self.count))
             case "MappingEndEvent" | "SequenceEndEvent":
                 done = self.open.pop()
                 self.marks[id(done.value)] = done.lines
-                self.add(done.value, done.line, done.anchor, self.count - done.before)
+                self.add(done.value, done.line, done.anchor, self.count - done.before, done.height + 1)
+
+    def check_depth(self, height: int, line: int) -> None:
+        if len(self.open) + height > MAX_DEPTH:
+            self.fail(line, f"nested more than {MAX_DEPTH} deep")
 
     def alias(self, name: str, line: int) -> None:
         if name not in self.anchors:
-            self.fail(line, f"the alias *{name} has no anchor &{name} before it (or stands inside its own anchor)")
-        found, size = self.anchors[name]
+            self.fail(line, f"the alias *{word(name)} has no anchor before it (or stands inside its own anchor)")
+        found, size, height = self.anchors[name]
+        self.check_depth(height, line)
         self.count += size
-        self.add(found, line, None)
+        self.add(found, line, None, height=height)
 
-    def add(self, item: Any, line: int, anchor: str | None, size: int = 0) -> None:
+    def add(self, item: Any, line: int, anchor: str | None, size: int = 0, height: int = 0) -> None:
         self.count += 1
         if self.count > MAX_VALUES:
             self.fail(line, f"more than {MAX_VALUES} values; a scenario is a page or two of YAML")
         if anchor:
-            self.anchors[anchor] = (item, size)
+            self.anchors[anchor] = (item, size, height)
         if not self.open:
             self.result = item
             return
         place = self.open[-1]
+        place.height = max(place.height, height)
         if isinstance(place.value, list):
             place.lines[len(place.value)] = line
             place.value.append(item)
         elif place.key is None:
             place.key = (self.key(item, line),)
             if place.key[0] in place.value:
-                self.fail(line, f"the key {place.key[0]!r} stands here twice")
+                first = f" (first in line {place.lines[place.key[0]]})" if self.lines else ""
+                self.fail(line, f"the key {shortened(place.key[0])} stands here twice{first}; take one away")
             place.lines[place.key[0]] = line
         else:
             place.value[place.key[0]] = item
@@ -199,7 +225,8 @@ class _Builder:
 
 @dataclass
 class _Open:
-    """A mapping or list that is being read; `key` holds a key that waits for its value."""
+    """A mapping or list that is being read; `key` holds a key that waits for its value, `height` is how deep the
+    values inside are nested."""
 
     value: Any
     line: int
@@ -207,6 +234,7 @@ class _Open:
     before: int
     lines: dict[Any, int] = field(default_factory=dict)
     key: tuple[str] | None = None
+    height: int = 0
 
 
 def _scalar(text: str) -> Any:
@@ -215,6 +243,10 @@ def _scalar(text: str) -> Any:
     if _WHOLE.fullmatch(text):
         return int(text)
     return float(text) if _REAL.fullmatch(text) else text
+
+
+def _brief(origin: str, most: int = 100) -> str:
+    return origin if len(origin) <= most else f"{origin[: most - 3]}..."
 
 
 def word(key: Any) -> str:
@@ -230,5 +262,5 @@ def shortened(item: Any, most: int = 60) -> str:
         case list():
             text = "[" + ", ".join(["..."] * min(len(item), 3)) + "]"
         case _:
-            text = repr(item)
+            text = repr(item[: most + 1] if isinstance(item, str) else item)
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +56,13 @@ class Scenario:
         source   the name of a built-in scenario, or a YAML file
         changes  (path, value, origin): values that replace those of the file; an error at one names its origin
         """
-        path = find(source)
+        try:
+            return cls._load(find(source), changes)
+        except RecursionError:  # a net: limits of depth are meant to be met before
+            raise ScenarioError(f"{source}: nested too deeply; write it with fewer levels and brackets") from None
+
+    @classmethod
+    def _load(cls, path: Path, changes: Sequence[tuple[Sequence[str], Any, str]]) -> Scenario:
         document = reader.read_file(path)
         if path.parent == LIBRARY:
             document.source = path.name
@@ -113,23 +119,21 @@ def find(source: str) -> Path:
     if source in built_in():
         return LIBRARY / f"{source}.yaml"
     path = Path(source)
-    if path.is_file():
+    if os.path.isfile(source):  # pathlib's own would raise for a name that is too long
         return path
-    if path.is_dir():
+    if os.path.isdir(source):
         raise ScenarioError(f"{source} is a folder; name a scenario file in it")
+    if os.path.exists(source):
+        raise ScenarioError(f"{source} is not an ordinary file; save the scenario to one, such as mine.yaml")
     what = "file" if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 else "scenario or file"
     raise ScenarioError(f"there is no {what} {reader.shortened(source)}; {nearest(path.stem, built_in())}")
 
 
 def template(name: str) -> str:
     """The text of a built-in scenario, to be changed at will."""
-    return find_built_in(name).read_text(encoding="utf-8")
-
-
-def find_built_in(name: str) -> Path:
     if name not in built_in():
-        raise ScenarioError(f"there is no scenario {name!r}; {nearest(name, built_in())}")
-    return LIBRARY / f"{name}.yaml"
+        raise ScenarioError(f"there is no scenario {reader.shortened(name)}; {nearest(name, built_in())}")
+    return (LIBRARY / f"{name}.yaml").read_text(encoding="utf-8")
 
 
 def _plain(name: str) -> str:
@@ -140,6 +144,56 @@ def _plain(name: str) -> str:
         return checked_name(name.replace("-", "_"), "")
     except ModelError:
         return "system"
+
+
+def _mention(key: str, message: str) -> int | None:
+    """Where a sentence speaks of a key, in the plural or in the singular."""
+    forms = {key, key.removesuffix("s") or key}
+    match = re.search(rf"(?<!\w)({'|'.join(map(re.escape, forms))})(?!\w)", message)
+    return match.start() if match else None
+
+
+def _about(name: str, message: str) -> bool:
+    """Whether a sentence speaks of a parameter: 'm' in quotes, or m = -1."""
+    return repr(name) in message or re.search(rf"(?<![\w.]){re.escape(name)} = ", message) is not None
+
+
+def _refused(model: Model, name: str, value: float) -> bool:
+    try:
+        model.with_params(**{name: value})
+    except PassivoError:
+        return True
+    return False
+
+
+def _bad_starts(model: Model, state: Mapping[str, float], prefix: str = "") -> Iterator[tuple[list[str], str]]:
+    """For each part that cannot start in `state`: the states that matter, and a sentence."""
+    import numpy as np
+
+    from passivo.model.expression import evaluate, names, quoted
+    from passivo.model.monolithic import Monolithic
+    from passivo.model.system import System
+
+    if isinstance(model, Monolithic):
+        for key, part in model.parts.items():
+            yield from _bad_starts(part, state, f"{prefix}{key}.")
+    if not isinstance(model, System):
+        return
+    # np.float64: 1/0 must be inf, not an exception
+    values = {name: np.float64(state[prefix + name]) for name in model.states}
+    scope = {**{name: np.float64(value) for name, value in model.params.items()}, **values}
+
+    def told(text: str) -> tuple[list[str], str]:
+        used = [name for name in model.states if name in names(text)]
+        shown = ", ".join(f"{prefix}{name} = {values[name]:g}" for name in used[:4])
+        return [prefix + name for name in used], shown
+
+    if model.domain is not None and not evaluate(model.domain, scope):
+        used, shown = told(model.domain)
+        yield used, f"{shown} is outside the domain {quoted(model.domain)}; choose another start"
+    elif not np.isfinite(energy := evaluate(model.energy, scope)):
+        used, shown = told(model.energy)
+        yield used, f"the energy is {energy} at {shown}; choose another start"
 
 
 class _Build:
@@ -223,10 +277,10 @@ class _Build:
             value = value[key] if isinstance(value, dict | list) else None
         if not isinstance(value, dict):
             return []
-        words = {key: re.search(rf"\b{re.escape(key.rstrip('s'))}s?\b", message) for key in value}
-        found = {key: match.start() for key, match in words.items() if match}
+        found = {key: place for key in value if (place := _mention(key, message)) is not None}
         if not found:
-            return []
+            inner = [(key, name) for key in value if isinstance(value[key], dict) for name in value[key]]
+            return list(next((pair for pair in inner if _about(pair[1], message)), ()))
         first = min(found, key=lambda key: found[key])
         inner = value[first] if isinstance(value[first], dict) else ()
         return [first, *[name for name in inner if repr(name) in message][:1]]
@@ -240,8 +294,11 @@ class _Build:
 
         if isinstance(spec, schema.Composition):
             parts = {key: self.model(part, (*path, "parts", key), key) for key, part in spec.parts.items()}
-            with self.at(*path):
+            try:
                 return Monolithic(parts, spec.connections, name=name)
+            except ModelError as error:
+                place = self._bad_connection(parts, spec.connections)
+                raise ScenarioError(self.place([*path, *place], str(error))) from None
         fields = {key: getattr(spec, key) for key in type(spec).model_fields}
         with self.at(*path):
             match spec:
@@ -252,29 +309,64 @@ class _Build:
                 case _:
                     return System(**fields, name=name)
 
+    def _bad_connection(self, parts: Mapping[str, Model], connections: Sequence[Sequence[str]]) -> list[Any]:
+        """Where the first connection stands with which the parts cannot be joined."""
+        from passivo.model.monolithic import Monolithic
+
+        for count in range(len(connections) + 1):
+            try:
+                Monolithic(parts, connections[:count])
+            except ModelError:
+                return ["connections", count - 1] if count else ["parts"]
+        return []
+
     def changed(self, model: Model, params: Mapping[str, float]) -> Model:
         for name in params:
+            if name in model.states:
+                option = ("params", name) in self.document.given
+                mend = f"write start.{name}={params[name]:g}" if option else "move it from params to start"
+                raise ScenarioError(self.place(("params", name), f"{name} is a state: {mend}"))
             if name not in model.params:
                 what = f"there is no such parameter; {nearest(name, model.params)}"
                 raise ScenarioError(self.place(("params", name), what))
-        with self.at("params", *(params if len(params) == 1 else ())):
+        try:
             return model.with_params(**params) if params else model
+        except PassivoError as error:
+            guilty = self._guilty(model, params, str(error))
+            where = ", ".join(dict.fromkeys(self.document.where(("params", name)) for name in guilty))
+            named = ", ".join(f"params.{reader.word(name)}" for name in guilty)
+            raise ScenarioError(f"{where}: {named}: {error}") from None
+
+    def _guilty(self, model: Model, params: Mapping[str, float], message: str) -> list[str]:
+        """The parameters that a refusal is about: those it names, else those refused alone, else all of them."""
+        if named := [name for name in params if _about(name, message) or _about(name.rpartition(".")[2], message)]:
+            return named
+        return [name for name in params if _refused(model, name, params[name])] or list(params)
 
     def count_steps(self, run: Any) -> None:
-        steps = Fraction(run.until) / Fraction(run.step)
+        from passivo.run.simulate import whole_steps
+
+        with self.at("run", self._blamed("until")):
+            steps = whole_steps(run.step, run.until)
         if steps > MOST_STEPS:
             count = f"{float(min(steps, 10**300)):.3g} steps of {run.step:g} s"
             what = f"{count} are more than {MOST_STEPS:.0e} and would take hours; choose a longer step or a shorter run"
-            raise ScenarioError(self.place(("run", "step"), what))
-        if steps < 1:
-            what = f"{run.until:g} s is shorter than one step of {run.step:g} s"
-            raise ScenarioError(self.place(("run", "until"), what))
+            raise ScenarioError(self.place(("run", self._blamed("step")), what))
+
+    def _blamed(self, usual: str) -> str:
+        """Of step and until the one that an option gave, where only one is: the file was right before."""
+        given = [key for key in ("step", "until") if ("run", key) in self.document.given]
+        return given[0] if len(given) == 1 else usual
 
     def check_start(self, model: Model, start: Mapping[str, float]) -> None:
         for name in start:
             if name not in model.states:
                 what = f"there is no such state; {nearest(name, model.states)}"
                 raise ScenarioError(self.place(("start", name), what))
+        state = {**dict.fromkeys(model.states, 0.0), **(model.minimum or {}), **start}
+        for names, what in _bad_starts(model, state):
+            given = [name for name in names if name in start]
+            raise ScenarioError(self.place(("start", *given[:1]), what))
 
     def input(self, spec: Any, model: Model, name: str, seed: int) -> Any:
         from passivo.model.feedback import Feedback, Relation
@@ -287,7 +379,7 @@ class _Build:
             case schema.RelationInput():
                 value = Relation(spec.relation)
             case schema.NoiseInput():
-                value = Noise(spec.noise, seed)
+                value = Noise(spec.noise if len(spec.noise) > 1 else spec.noise[0], seed)
             case _:
                 value = spec if len(spec) > 1 else spec[0]
         with self.at("inputs", name):

@@ -31,12 +31,15 @@ from passivo.errors import nearest
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
 from passivo.model import library
-from passivo.model.expression import evaluate, names, to_text
+from passivo.model.expression import evaluate, is_condition, names, quoted, size, to_text
 from passivo.model.ports import Port, effort, flow
 from passivo.model.system import Model
 from passivo.scenario.reader import shortened
 
-MOST_PARTICLES = 200  # any whole number a library system takes; far beyond what can be derived in minutes
+MOST_PARTICLES = 100  # any whole number a library system takes; a chain of 100 is derived in half a minute
+MOST_NAMES = 200  # states, coordinates, parts
+MOST_NODES = 2000  # numbers, names and operations of one formula: several pages
+MOST_NOISE = 1e100  # squares of it can still be summed
 FORMATS = ("png", "svg", "pdf", "zarr", "csv")
 
 
@@ -63,15 +66,23 @@ class Section(BaseModel):
 def _formula(value: Any) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         raise ValueError(f"must be a number or a formula such as k*q**2/2, not {shortened(value)}")
-    return to_text(value)
+    return _short(to_text(value))
+
+
+def _short(text: str) -> str:
+    if (nodes := size(text)) > MOST_NODES:
+        raise ValueError(f"{quoted(text)} has {nodes} numbers, names and operations; at most {MOST_NODES} are allowed")
+    return text
 
 
 def _number(value: Any) -> Any:
     """Numbers may be written as formulas without names: 2*pi."""
     if isinstance(value, str):
-        text = to_text(value)
+        text = _short(to_text(value))
+        if is_condition(text):
+            raise ValueError(f"must be a number, not the condition {quoted(text)}")
         if unknown := sorted(names(text)):
-            raise ValueError(f"must be a number, not {shortened(value)} ({unknown[0]!r} has no value here)")
+            raise ValueError(f"must be a number, not {shortened(value)} ({shortened(unknown[0])} has no value here)")
         return float(evaluate(text, {}))
     return value
 
@@ -82,7 +93,9 @@ def _port(value: Any) -> Port:
         raise ValueError(f"must be {example}, not {shortened(value)}")
     ((kind, matrix),) = value.items()
     make = effort if kind == "effort" else flow
-    if isinstance(matrix, int):
+    if isinstance(matrix, int) and not isinstance(matrix, bool):
+        if matrix > MOST_NAMES:
+            raise ValueError(f"must be at most {MOST_NAMES} wide, not {matrix}")
         return make(width=matrix)
     if not isinstance(matrix, list) or not matrix or any(isinstance(row, dict) for row in matrix):
         raise ValueError(f"must be {example} (or a width, for a system without states), not {shortened(matrix)}")
@@ -126,21 +139,31 @@ def _method_schema() -> dict[str, Any]:
 
 FORMULA = {"type": ["string", "number"], "description": "a number, or a formula: + - * / ** and sin, cos, exp, ..."}
 Formula = Annotated[str, BeforeValidator(_formula), WithJsonSchema(FORMULA)]
-Number = Annotated[
-    float,
-    BeforeValidator(_number),
-    Field(allow_inf_nan=False),
-    WithJsonSchema({"type": ["number", "string"], "description": "a number; 2*pi and the like are computed"}),
-]
-Positive = Annotated[Number, Field(gt=0)]
+NUMBER = {"type": ["number", "string"], "description": "a number; 2*pi and the like are computed"}
+Number = Annotated[float, BeforeValidator(_number), Field(allow_inf_nan=False), WithJsonSchema(NUMBER)]
+Positive = Annotated[Number, Field(gt=0), WithJsonSchema({**NUMBER, "exclusiveMinimum": 0})]
+
+
+def _some(items: dict[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a list that is not empty."""
+    return {"type": "array", "items": items, "minItems": 1}
+
+
+def _listed(value: Any) -> Any:
+    """A single value stands for a list of one."""
+    return value if isinstance(value, list) else [value]
+
+
 Name = Annotated[str, Field(min_length=1, max_length=100)]
 Matrix = list[list[Formula]]
 Square = Annotated[
     Matrix,
     BeforeValidator(lambda value: value if isinstance(value, list) else [[value]]),
-    WithJsonSchema({"anyOf": [FORMULA, {"type": "array", "items": {"type": "array", "items": FORMULA}}]}),
+    WithJsonSchema({"anyOf": [FORMULA, _some(_some(FORMULA))]}),
 ]
-_ENTRIES = {"type": ["integer", "array"], "items": {"type": ["string", "number", "array"]}}
+_ENTRIES = {
+    "anyOf": [{"type": "integer", "minimum": 1, "maximum": MOST_NAMES}, _some({"type": ["string", "number", "array"]})]
+}
 PortSpec = Annotated[
     Any,
     BeforeValidator(_port),
@@ -156,8 +179,19 @@ PortSpec = Annotated[
     ),
 ]
 UNITS = "name: unit of a state or parameter; port: [unit it takes, unit it gives]"
-_UNIT = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 2, "maxItems": 2}]}
-Units = dict[Name, Annotated[Any, WithJsonSchema(_UNIT)]]
+_TEXT = {"type": "string", "minLength": 1, "maxLength": 40}
+_UNIT = {"anyOf": [_TEXT, {"type": "array", "items": _TEXT, "minItems": 2, "maxItems": 2}]}
+
+
+def _unit(value: Any) -> Any:
+    pair = isinstance(value, list) and len(value) == 2
+    if not all(isinstance(text, str) for text in (value if pair else [value])):
+        example = "text such as m/s ('1' in quotes where there is none), or for a port a pair of texts such as [N, m/s]"
+        raise ValueError(f"must be {example}, not {shortened(value)}")
+    return value
+
+
+Units = dict[Name, Annotated[Any, BeforeValidator(_unit), WithJsonSchema(_UNIT)]]
 MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_method_schema())]
 
 
@@ -167,7 +201,7 @@ MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_method_sch
 class Expressions(Section):
     """A port-Hamiltonian system in formulas: x' = (J − R) ∇H + G u, as `pv.System`."""
 
-    states: list[Name] = Field(description="names of the states", max_length=MOST_PARTICLES)
+    states: list[Name] = Field(description="names of the states", max_length=MOST_NAMES)
     energy: Formula = Field(description="H in joules, a formula of states and params")
     structure: Matrix | None = Field(None, description="J, skew; rows of formulas")
     loss: Matrix | None = Field(None, description="R, symmetric and >= 0")
@@ -185,7 +219,7 @@ class Expressions(Section):
 class MechanicalSystem(Section):
     """A mechanical system: coordinates, a mass matrix and a potential, as `pv.Mechanical`."""
 
-    coordinates: list[Name] = Field(description="names of the coordinates", max_length=MOST_PARTICLES)
+    coordinates: list[Name] = Field(description="names of the coordinates", min_length=1, max_length=MOST_NAMES)
     mass: Square = Field(description="M(q), symmetric and positive definite; a formula where there is one coordinate")
     potential: Formula = Field("0", description="V(q) in joules")
     loss: Square | None = Field(None, description="B(q), symmetric and >= 0, acts on velocities")
@@ -201,7 +235,7 @@ class MechanicalSystem(Section):
 class Composition(Section):
     """Systems joined port to port and stepped as one, as `pv.Monolithic`."""
 
-    parts: dict[Name, SystemSpec] = Field(description="name: a system", min_length=1, max_length=MOST_PARTICLES)
+    parts: dict[Name, SystemSpec] = Field(description="name: a system", min_length=1, max_length=MOST_NAMES)
     connections: list[Annotated[list[Name], Field(min_length=2, max_length=3)]] = Field(
         [], description="[spring.end, mass.force] or with a name for the connection as third"
     )
@@ -229,7 +263,7 @@ def _library_model(name: str, make: Callable) -> type[Section]:
         elif kind is int:
             kind = Annotated[int, Field(le=MOST_PARTICLES)]
         elif get_origin(kind) is Sequence or "Sequence" in str(kind):
-            kind = Annotated[list[Name], Field(max_length=MOST_PARTICLES)]
+            kind = Annotated[list[Name], Field(max_length=MOST_NAMES)]
         default = list(parameter.default) if isinstance(parameter.default, tuple) else parameter.default
         fields[key] = (kind, default)
     return create_model(f"library_{name}", __base__=LibrarySystem, **fields)
@@ -248,12 +282,18 @@ def _library_name(value: Any) -> Any:
     return _LIBRARY_MODELS[value].model_validate({"library": value})
 
 
+def _tag(name: str) -> Tag:
+    """The tag of a choice: pydantic puts it into locations, so it must not look like a key of a file."""
+    return Tag(f"<{name}>")
+
+
 def _kind_of_system(value: Any) -> str:
     if not isinstance(value, Mapping):
-        return "short"
+        return "<short>"
     if "library" in value:
-        return value["library"] if isinstance(value["library"], str) and value["library"] in LIBRARY else "unknown"
-    return next((kind for key, kind in _KEYS.items() if key in value), "unclear")
+        known = isinstance(value["library"], str) and value["library"] in LIBRARY
+        return f"<{value['library']}>" if known else "<unknown>"
+    return next((f"<{kind}>" for key, kind in _KEYS.items() if key in value), "<unclear>")
 
 
 def _unknown_library(value: Any) -> Any:
@@ -262,22 +302,31 @@ def _unknown_library(value: Any) -> Any:
     raise PydanticCustomError("unknown", "{what}", {"what": what, "key": "library"})
 
 
+def _mistyped(value: Mapping[str, Any], keys: Sequence[str]) -> None:
+    """Refuse the first key that looks like a known one."""
+    for key in value:
+        if (hint := nearest(str(key), keys)).startswith("did you mean"):
+            what = f"there is no key {shortened(key)} here; {hint}"
+            raise PydanticCustomError("unknown", "{what}", {"what": what, "key": key})
+
+
 def _unclear(value: Any) -> Any:
-    keys = ", ".join(("library", *_KEYS))
-    raise ValueError(f"a system needs one of the keys {keys}; {shortened(dict(value))} has none of them")
+    keys = ("library", *_KEYS)
+    _mistyped(value, keys)
+    raise ValueError(f"a system needs one of the keys {', '.join(keys)}; {shortened(dict(value))} has none of them")
 
 
 _KEYS = {"parts": "composition", "coordinates": "mechanical", "states": "expressions", "energy": "expressions"}
 _NEVER = WithJsonSchema({"not": {}})
 SystemSpec = Annotated[
     Union[
-        Annotated[Any, BeforeValidator(_library_name), WithJsonSchema({"enum": list(LIBRARY)}), Tag("short")],
-        Annotated[Expressions, Tag("expressions")],
-        Annotated[MechanicalSystem, Tag("mechanical")],
-        Annotated[Composition, Tag("composition")],
-        *(Annotated[model, Tag(name)] for name, model in _LIBRARY_MODELS.items()),
-        Annotated[Any, BeforeValidator(_unknown_library), _NEVER, Tag("unknown")],
-        Annotated[Any, BeforeValidator(_unclear), _NEVER, Tag("unclear")],
+        Annotated[Any, BeforeValidator(_library_name), WithJsonSchema({"enum": list(LIBRARY)}), _tag("short")],
+        Annotated[Expressions, _tag("expressions")],
+        Annotated[MechanicalSystem, _tag("mechanical")],
+        Annotated[Composition, _tag("composition")],
+        *(Annotated[model, _tag(name)] for name, model in _LIBRARY_MODELS.items()),
+        Annotated[Any, BeforeValidator(_unknown_library), _NEVER, _tag("unknown")],
+        Annotated[Any, BeforeValidator(_unclear), _NEVER, _tag("unclear")],
     ],
     Discriminator(_kind_of_system),
 ]
@@ -289,8 +338,17 @@ Composition.model_rebuild()
 FormulaOrList = Annotated[
     list[Formula],
     Field(min_length=1),
-    BeforeValidator(lambda value: value if isinstance(value, list) else [value]),
-    WithJsonSchema({"anyOf": [FORMULA, {"type": "array", "items": FORMULA}]}),
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [FORMULA, _some(FORMULA)]}),
+]
+
+
+_SIZE = {**NUMBER, "minimum": 0, "maximum": MOST_NOISE}
+Sizes = Annotated[
+    list[Annotated[Number, Field(ge=0, le=MOST_NOISE)]],
+    Field(min_length=1),
+    BeforeValidator(_listed),
+    WithJsonSchema({"anyOf": [_SIZE, _some(_SIZE)]}),
 ]
 
 
@@ -309,20 +367,37 @@ class RelationInput(Section):
 class NoiseInput(Section):
     """Gaussian noise, a new value in every step; `run.seed` makes it repeatable."""
 
-    noise: Annotated[Number, Field(ge=0)] = Field(description="standard deviation")
+    noise: Sizes = Field(description="standard deviation; for a wide port one number, or a list")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_seed(cls, data: Any) -> Any:
+        if isinstance(data, Mapping) and "seed" in data:
+            what = "one seed serves all noise; the seed is run.seed"
+            raise PydanticCustomError("unknown", "{what}", {"what": what, "key": "seed"})
+        return data
 
 
 def _kind_of_input(value: Any) -> str:
     if not isinstance(value, Mapping):
-        return "formula"
-    return next((key for key in ("feedback", "relation", "noise") if key in value), "feedback")
+        return "<formula>"
+    found = [key for key in _LAWS if key in value]
+    return f"<{found[0]}>" if len(found) == 1 else "<undecided>"
 
 
+def _undecided(value: Any) -> Any:
+    if not any(key in _LAWS for key in value):
+        _mistyped(value, _LAWS)
+    raise ValueError(f"must have exactly one of the keys {', '.join(_LAWS)}, not {shortened(dict(value))}")
+
+
+_LAWS = ("feedback", "relation", "noise")
 InputSpec = Annotated[
-    Annotated[FormulaOrList, Tag("formula")]
-    | Annotated[FeedbackInput, Tag("feedback")]
-    | Annotated[RelationInput, Tag("relation")]
-    | Annotated[NoiseInput, Tag("noise")],
+    Annotated[FormulaOrList, _tag("formula")]
+    | Annotated[FeedbackInput, _tag("feedback")]
+    | Annotated[RelationInput, _tag("relation")]
+    | Annotated[NoiseInput, _tag("noise")]
+    | Annotated[Any, BeforeValidator(_undecided), _NEVER, _tag("undecided")],
     Discriminator(_kind_of_input),
 ]
 
@@ -365,9 +440,14 @@ class ScenarioFile(Section):
 
 # -- what went wrong, in words ----------------------------------------------------------------------------------------
 
+_PATTERNS = {
+    "name": "must begin with a letter and hold only letters, digits, - and _, 64 at most",
+    "folder": "must be a folder below the present one, such as out/today (for any other use --out)",
+}
 _WORDS = {
     "dict_type": "must be keys with values",
     "list_type": "must be a list",
+    "tuple_type": "must be a list of names",
     "string_type": "must be text",
     "float_type": "must be a number",
     "int_type": "must be a whole number",
@@ -397,7 +477,7 @@ def explain(error: Mapping[str, Any]) -> str:
                 f"must be a text of at most {error['ctx'].get('max_length', 100)} characters and not empty, not {given}"
             )
         case "string_pattern_mismatch":
-            return f"must be a plain relative name of letters, digits, - and _, not {given}"
+            return f"{_PATTERNS.get(str(error['loc'][-1]), 'has characters that are not allowed')}, not {given}"
         case kind if kind in _WORDS:
             return f"{_WORDS[kind]}, not {given}"
         case "value_error":
