@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,8 +177,8 @@ def told(entry: Entry, found: Comparison) -> bool:
 def energy(value: float, entry: Entry) -> str:
     """Joules, or the word where a sum of roundings is all there is."""
     run: Any = entry.run
-    largest = run.verdict.roundoff * run.steps**0.5
-    return "roundoff" if math.isfinite(largest) and value <= largest else compact(value)
+    tiny = run.verdict.kind != "none" and value <= run.verdict.roundoff * run.steps**0.5
+    return "roundoff" if tiny else compact(value)
 
 
 def per_step(seconds: float | None) -> str:

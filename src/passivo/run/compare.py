@@ -135,6 +135,7 @@ def compare(
     problem = Problem(model, step, steps, every, start, inputs, engine)
     tell = _Progress(progress, 2 * len(chosen) + 1)
     entries: list[Entry] = []
+    nothing = Reference(problem.time, np.full((len(problem.time), len(model.states)), np.nan), math.nan)
 
     def result(reference: Reference, interrupted: bool = False) -> Comparison:
         measured = tuple(replace(entry, error=reference.error(entry.run)) for entry in entries)
@@ -149,11 +150,10 @@ def compare(
         # only now: a second process that compiles would slow them down
         entries[:] = [replace(entry, cost=_cost(problem, entry)) for entry in entries]
         runs = [entry.run for entry in entries if entry.run]
-        reference = find(problem, runs, lambda share: tell("reference", share))
+        reference = find(problem, runs, lambda share: tell("reference", share)) if runs else nothing
         tell.next("reference")
     except KeyboardInterrupt as error:
-        nothing = np.full((len(problem.time), len(model.states)), np.nan)
-        error.comparison = result(Reference(problem.time, nothing, math.nan), True)  # type: ignore[attr-defined]
+        error.comparison = result(nothing, True)  # type: ignore[attr-defined]
         raise
     return result(reference)
 

@@ -28,7 +28,7 @@ class Painter:
         self.process = self._started() if wanted else None
         self.thing: Any = None
         self.paths: list[Path] = []
-        self.sender = threading.Thread(target=self._send, daemon=True)
+        self.sender: threading.Thread | None = None
 
     def _started(self) -> subprocess.Popen | None:
         # a session of its own: Ctrl-C is for us, and what was computed until then is still to be drawn
@@ -38,19 +38,24 @@ class Painter:
         """Begin to draw `thing` to `paths`; `finish` waits for it."""
         self.thing, self.paths = thing, list(paths)
         if self.process is not None and paths:
-            self.sender.start()  # the other one may still be loading, and a pipe holds little
+            try:
+                task = pickle.dumps((thing, self.paths))
+            except (pickle.PicklingError, TypeError, AttributeError):  # a model of somebody's own
+                task = b""
+            # by a thread: the other one may still be loading, and a pipe holds little
+            self.sender = threading.Thread(
+                target=self._send, args=(task if len(task) <= LARGEST else b"",), daemon=True
+            )
+            self.sender.start()
 
-    def _send(self) -> None:
-        # a model of somebody's own may not be copied; the process may have died
-        with contextlib.suppress(OSError, pickle.PicklingError, TypeError, AttributeError):
-            task = pickle.dumps((self.thing, self.paths))
-            assert self.process is not None and self.process.stdin is not None
-            with self.process.stdin as pipe:
-                pipe.write(task if len(task) <= LARGEST else b"")
+    def _send(self, task: bytes) -> None:
+        assert self.process is not None and self.process.stdin is not None
+        with contextlib.suppress(OSError), self.process.stdin as pipe:  # closed in any case: it ends the waiting there
+            pipe.write(task)
 
     def finish(self) -> None:
         """Until the pictures are there."""
-        if self.process is not None and self.paths:
+        if self.process is not None and self.sender is not None:
             self.sender.join()
             if self.process.wait() == 0:
                 return
