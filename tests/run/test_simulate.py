@@ -162,7 +162,7 @@ def test_an_interrupt_keeps_what_was_computed():
 
     with pytest.raises(KeyboardInterrupt) as caught:
         simulate(step=1e-3, until=20.0, engine="numba", progress=stop)
-    assert caught.value.run.steps == 16384 and "interrupted" in caught.value.run.stopped
+    assert caught.value.run.steps == 16384 and "stopped by Ctrl-C" in caught.value.run.stopped
 
 
 def test_a_multiple_of_the_step_is_a_whole_number_of_steps():
