@@ -76,6 +76,12 @@ class NonFiniteError(StepError):
     """A NaN or an infinite number came in through an input, or came out of a step."""
 
 
+def quoted(value: Any, most: int = 80) -> str:
+    """A value as an error quotes it: shortened, so that a long one does not hide the sentence."""
+    text = repr(value[: most + 1] if isinstance(value, str) else value)
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def nearest(name: str, choices) -> str:
     """The closing half of an error sentence: the nearest valid choice, or all of them."""
     choices = [str(choice) for choice in choices]

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import ExpressionError, nearest
+from passivo.errors import ExpressionError, nearest, quoted
 from passivo.model.formula import Formula
 
 MAX_LENGTH = 100_000
@@ -99,12 +99,6 @@ def _symbolic_power(base: Any, exponent: Any) -> Any:
                 f"exponents go up to {MAX_EXPONENT}, whole numbers up to {MAX_DIGITS} digits"
             )
     return base**exponent
-
-
-def quoted(value: Any, most: int = 80) -> str:
-    """A value as an error quotes it: shortened, so that a long formula does not hide the sentence."""
-    text = repr(value[: most + 1] if isinstance(value, str) else value)
-    return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
 @lru_cache(maxsize=4096)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import ModelError, nearest
-from passivo.model.expression import evaluate, is_condition, names, quoted, symbolic, to_text
+from passivo.errors import ModelError, nearest, quoted
+from passivo.model.expression import evaluate, is_condition, names, symbolic, to_text
 from passivo.model.ports import Port, formulas
 from passivo.model.system import Formulas, System, check_symmetry, name_list
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from passivo.errors import ModelError, nearest
-from passivo.model.expression import RESERVED, quoted
+from passivo.errors import ModelError, nearest, quoted
+from passivo.model.expression import RESERVED
 from passivo.model.form import Form, Row
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name

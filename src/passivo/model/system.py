@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import ModelError, nearest
+from passivo.errors import ModelError, nearest, quoted
 from passivo.model.expression import (
     FLOAT,
     RESERVED,
@@ -21,7 +21,6 @@ from passivo.model.expression import (
     is_condition,
     is_sum,
     names,
-    quoted,
     symbolic,
     terms,
     to_text,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from passivo.errors import ModelError, nearest
-from passivo.model.expression import quoted
+from passivo.errors import ModelError, nearest, quoted
 
 Unit = str | tuple[str, str]  # of a port: what it takes, what it gives
 LONGEST = 40

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
 
-from passivo.errors import ScenarioError
+from passivo.errors import ScenarioError, quoted
 
 MAX_BYTES = 2**20
 MAX_DEPTH = 24
@@ -255,12 +255,12 @@ def word(key: Any) -> str:
 
 
 def shortened(item: Any, most: int = 60) -> str:
-    """A value as an error quotes it."""
+    """A value of a document as an error quotes it: of mappings and lists only the outline."""
     match item:
         case dict():
             text = "{" + ", ".join(f"{word(key)}: ..." for key in list(item)[:9]) + "}"
         case list():
             text = "[" + ", ".join(["..."] * min(len(item), 3)) + "]"
         case _:
-            text = repr(item[: most + 1] if isinstance(item, str) else item)
+            return quoted(item, most)
     return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from passivo.errors import ModelError, PassivoError, ScenarioError, nearest
+from passivo.errors import ModelError, PassivoError, ScenarioError, nearest, quoted
 from passivo.scenario import reader
 from passivo.scenario.reader import Document
 
@@ -170,7 +170,7 @@ def _bad_starts(model: Model, state: Mapping[str, float], prefix: str = "") -> I
     """For each part that cannot start in `state`: the states that matter, and a sentence."""
     import numpy as np
 
-    from passivo.model.expression import evaluate, names, quoted
+    from passivo.model.expression import evaluate, names
     from passivo.model.monolithic import Monolithic
     from passivo.model.system import System
 

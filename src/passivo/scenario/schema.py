@@ -27,11 +27,11 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from passivo.errors import nearest
+from passivo.errors import nearest, quoted
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
 from passivo.model import library
-from passivo.model.expression import evaluate, is_condition, names, quoted, size, to_text
+from passivo.model.expression import evaluate, is_condition, names, size, to_text
 from passivo.model.ports import Port, effort, flow
 from passivo.model.system import Model
 from passivo.scenario.reader import shortened
