@@ -8,7 +8,7 @@ import uuid
 from abc import ABC
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from passivo.errors import InputError, nearest
 from passivo.kernel import cache, tick
@@ -16,6 +16,9 @@ from passivo.ledger import accounts as A
 from passivo.method.base import Method, laws_of
 from passivo.model.feedback import Feedback, Law
 from passivo.model.system import Model
+
+if TYPE_CHECKING:
+    from passivo.kernel.module import Piece
 
 Engine = Literal["numba", "python", "cuda"]
 
@@ -83,7 +86,24 @@ def source_text(
     model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine
 ) -> str:
     """Derive, generate, assemble: everything that needs SymPy."""
+    from passivo.kernel import module
+
+    piece = part_piece(model, method, formulas)
+    return module.assemble(piece.numbers["TITLE"], engine, [shared_piece(), piece], tick.ENTRIES)
+
+
+def shared_piece() -> Piece:
+    """Functions and numbers that are the same for every model and method."""
     from passivo.kernel import functions, module
+
+    return module.Piece(module.numbers_of(A, tick), (), (*functions.KERNELS, A.add, A.exceed, A.remember))
+
+
+def part_piece(
+    model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], base: int = 0
+) -> Piece:
+    """A model with a method, its memory from `base` to SIZE."""
+    from passivo.kernel import module
     from passivo.kernel.leaves import constants, lay_out, write_model
     from passivo.kernel.source import Source
 
@@ -93,7 +113,7 @@ def source_text(
         offsets[name] = (at, port.width)
         at += port.width
     laws = laws_of(form, offsets, formulas)
-    layout = lay_out(form, stages)
+    layout = lay_out(form, stages, base)
     source = Source(layout, layout.slots("PARAM", form.params))
     write_model(source, layout, form, laws.feedback)
     numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages)}
@@ -102,9 +122,7 @@ def source_text(
     sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
     numbers.update(sections)
     numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
-    homes = dict.fromkeys(sys.modules[kernel.__module__] for kernel in method.kernels)
-    fixed = module.numbers_of(A, tick, *homes)
+    fixed = module.numbers_of(*dict.fromkeys(sys.modules[kernel.__module__] for kernel in method.kernels))
     assert not fixed.keys() & numbers.keys(), f"a kernel file redefines {fixed.keys() & numbers.keys()}"
     numbers.update(fixed)
-    kernels = (*functions.KERNELS, A.add, A.exceed, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
-    return module.assemble(numbers["TITLE"], engine, numbers, source.functions, kernels, tick.ENTRIES)
+    return module.Piece(numbers, source.functions, (A.enter, A.book, *tick.KERNELS, *method.kernels))
