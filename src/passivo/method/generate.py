@@ -50,8 +50,12 @@ def _key(model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[s
     """Everything that shapes the code; last the sources of what is not Passivo's own."""
     description = without_values(model.describe())
     texts = {port: [kind, *parts] for port, (kind, parts) in formulas.items()}
-    foreign = [text for thing in (*_classes(model), *type(method).__mro__, *method.kernels) for text in _foreign(thing)]
-    return ["part", description, method.describe(), texts, engine, foreign]
+    return ["part", description, method.describe(), texts, engine, foreign_sources(model, method)]
+
+
+def foreign_sources(model: Model, method: Method) -> list[str]:
+    """The sources of what shapes the code and is not Passivo's own."""
+    return [text for thing in (*_classes(model), *type(method).__mro__, *method.kernels) for text in _foreign(thing)]
 
 
 def _classes(model: Model) -> list[type]:
@@ -96,7 +100,7 @@ def shared_piece() -> Piece:
     """Functions and numbers that are the same for every model and method."""
     from passivo.kernel import functions, module
 
-    return module.Piece(module.numbers_of(A, tick), (), (*functions.KERNELS, A.add, A.exceed, A.remember))
+    return module.Piece(module.numbers_of(A, tick), (), (*functions.KERNELS, A.add, A.exceed, A.show, A.remember))
 
 
 def part_piece(

@@ -1,0 +1,1 @@
+"""Parts with their own rates, joined by junctions that book energy."""

@@ -1,0 +1,23 @@
+"""All junctions by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from passivo.errors import InputError, nearest
+from passivo.network.direct import Direct
+from passivo.network.junction import Junction
+from passivo.network.mean_hold import MeanHold
+from passivo.network.sample_hold import PassiveSampleHold
+
+JUNCTIONS: dict[str, type[Junction]] = {cls.__name__: cls for cls in (Direct, PassiveSampleHold, MeanHold)}
+
+
+def junction_from(description: Mapping[str, Any]) -> Junction:
+    """The junction that `describe()` described."""
+    options = dict(description)
+    name = options.pop("kind")
+    if name not in JUNCTIONS:
+        raise InputError(f"{name!r} is not one of Passivo's junctions; {nearest(name, JUNCTIONS)}")
+    return JUNCTIONS[name](**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})
