@@ -20,4 +20,6 @@ def junction_from(description: Mapping[str, Any]) -> Junction:
     name = options.pop("kind")
     if name not in JUNCTIONS:
         raise InputError(f"{name!r} is not one of Passivo's junctions; {nearest(name, JUNCTIONS)}")
-    return JUNCTIONS[name](**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})
+    return JUNCTIONS[name](
+        **{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()}
+    )

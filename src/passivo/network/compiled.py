@@ -131,7 +131,9 @@ class CompiledNetwork:
     @property
     def accounts(self) -> np.ndarray:
         """The accounts of all rows, the total last."""
-        blocks = [part._section("ACCOUNTS", part.module.ACCOUNTS_COUNT * A.ACCOUNT_SIZE) for part in self.parts.values()]
+        blocks = [
+            part._section("ACCOUNTS", part.module.ACCOUNTS_COUNT * A.ACCOUNT_SIZE) for part in self.parts.values()
+        ]
         total = self.memory[self.module.TOTAL : self.module.TOTAL + A.ACCOUNT_SIZE]
         return np.concatenate([*blocks, *(link.account for link in self.links.values()), total])
 
@@ -139,7 +141,11 @@ class CompiledNetwork:
     def rows(self) -> tuple[str, ...]:
         """Names of all ledger rows: parts, rows inside of composed parts as "part.row", connections, the total."""
         inner = {key: part.module.ROW_NAMES[:-1] for key, part in self.parts.items()}
-        return (*(row for key in inner for row in (*(f"{key}.{name}" for name in inner[key]), key)), *self.links, "total")
+        return (
+            *(row for key in inner for row in (*(f"{key}.{name}" for name in inner[key]), key)),
+            *self.links,
+            "total",
+        )
 
     @property
     def verdict(self) -> Verdict:
@@ -218,10 +224,12 @@ def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
     numbers = {**layout.sections, "SIZE": layout.size, "TOTAL_REPORT_SIZE": size, "KEEPS_BOOK": any(own)}
     numbers["EPSILON"] = 2.0**-52
     head = module.Piece(numbers, (), (A.enter, junction.give))
+    shared = shared_piece()
+    assert not any(shared.numbers.keys() & piece.numbers.keys() for piece in (*pieces.values(), *joints))
     body = [piece.prefixed(plan.parts[key]) for key, piece in pieces.items()]
     body += [piece.prefixed(prefix) for piece, prefix in zip(joints, plan.links.values())]
     tail = module.Piece({}, schedule.texts(net, plan), schedule.TOTAL_KERNELS)
-    return module.assemble(net.name, engine, [shared_piece(), head, *body, tail], [*schedule.entries(plan), schedule.run])
+    return module.assemble(net.name, engine, [shared, head, *body, tail], [*schedule.entries(plan), schedule.run])
 
 
 def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece:
@@ -238,7 +246,7 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece
     layout.size = numbers["SIZE"]
     numbers.update(_placed(layout, {"DT": 1, "FEED": 2, "WAIT": 1, "EVERY": 1, "CURSOR": 1}))
     numbers.update(_placed(layout, {"TAKEN": width, "TAKEN_SIZE": width, "MOVED": width}))
-    numbers.update(OUTSIDE=outside or (0,), OUTSIDE_COUNT=len(outside), IS_OUTSIDE=tuple(free) or (False,))
+    numbers.update(FREE=outside or (0,), FREE_COUNT=len(outside), IS_FREE=tuple(free) or (False,))
     return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS))
 
 

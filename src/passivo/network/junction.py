@@ -6,7 +6,6 @@ but its output, the input it holds, the work it really took in and the integral 
 
 from __future__ import annotations
 
-from abc import ABC
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -57,7 +56,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Junction(ABC):
+class Junction:
     """Base of all junctions: a frozen dataclass of options whose kernels the generated module calls.
 
     exchange  at the start of a link's period, all outputs fresh: set the inputs of both sides

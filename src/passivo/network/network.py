@@ -1,4 +1,4 @@
-"""`Network`: parts with their own methods and steps, joined through junctions. Pure description, checked as it grows."""
+"""`Network`: parts with methods and steps of their own, joined through junctions. Description, checked as it grows."""
 
 from __future__ import annotations
 

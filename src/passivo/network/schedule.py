@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def fetch(m, table):
     """The outside inputs of the period that begins."""
     at = int(m[FEED])
-    for k in range(OUTSIDE_COUNT):
-        m[INPUT + OUTSIDE[k]] = table[at + OUTSIDE[k]]
+    for k in range(FREE_COUNT):
+        m[INPUT + FREE[k]] = table[at + FREE[k]]
     m[FEED] += m[FEED + 1]
 
 
@@ -50,7 +50,7 @@ def share(m):
         m[TAKEN_SIZE + k] += size
         m[MOVED + k] += m[DT] * m[MEAN + k]
         m[ALL_SCALE] += size
-        if IS_OUTSIDE[k]:
+        if IS_FREE[k]:
             m[ALL_WORK] += m[WORK + k]
 
 

@@ -152,7 +152,7 @@ class NetworkRun:
     # -- doing ------------------------------------------------------------------------------------------------------
 
     def plot(self, path: str | PathLike | None = None) -> Any:
-        """States, junctions and the ledger in one picture; written to `path` (png, pdf, svg) or returned as a figure."""
+        """States, junctions and the ledger in one picture; written to `path` (png, pdf, svg), and returned."""
         from passivo.run.plot import plot
 
         return plot(self, path)
@@ -184,8 +184,15 @@ class NetworkRun:
 
         write_columns(path, self.columns())
 
+    @property
+    def headline(self) -> str:
+        """What was run, in one line."""
+        parts = [f"{key} by {type(run.method).__name__} every {run.step:g} s" for key, run in self.runs.items()]
+        more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
+        return f"{self.net.name}: {', '.join(parts[:3])}{more}; {self.ticks * float(self.net.tick):g} s"
+
     def __repr__(self) -> str:
-        return f"<run of {self.net.name}: {', '.join(self.runs)}; {self.ticks * float(self.net.tick):g} s; {self.verdict}>"
+        return f"<run of {self.headline}; {self.verdict}>"
 
 
 class _Joined(Mapping):
@@ -225,9 +232,7 @@ def simulate_network(
     rounds = whole_steps(net.tick * net.common, until, "the time after which all parts have met")
     ticks = rounds * net.common
     given = split(net, inputs or {}, "port or signal", [*net.ports, *net.signals])
-    drives = {
-        key: Inputs(member.model, given[key], ticks // net.periods[key]) for key, member in net.members.items()
-    }
+    drives = {key: Inputs(member.model, given[key], ticks // net.periods[key]) for key, member in net.members.items()}
     laws = {f"{key}.{port}": law for key, drive in drives.items() for port, law in drive.laws.items()}
     network = compile_network(net, start, laws, engine)
     network.half_at(ticks // 2)

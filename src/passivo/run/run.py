@@ -186,9 +186,13 @@ class Run:
 
         return audit(self)
 
+    @property
+    def headline(self) -> str:
+        """What was run, in one line."""
+        return f"{self.model.name[:60]} by {type(self.method).__name__}, {self.steps} steps of {self.step:g} s"
+
     def __repr__(self) -> str:
-        what = f"{self.model.name} by {type(self.method).__name__}"
-        return f"<run of {what}: {self.steps} steps of {self.step:g} s; {self.verdict}>"
+        return f"<run of {self.headline}; {self.verdict}>"
 
 
 def series(name: str, values: np.ndarray, unit: str, time: np.ndarray) -> xr.DataArray:
