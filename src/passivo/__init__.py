@@ -34,6 +34,7 @@ _WHERE = {
     "passivo.network.direct": ("Direct",),
     "passivo.network.sample_hold": ("PassiveSampleHold",),
     "passivo.network.mean_hold": ("MeanHold",),
+    "passivo.network.sampler": ("PassiveSampler",),
     "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
     "passivo.run.run": ("Run",),
@@ -99,6 +100,7 @@ if TYPE_CHECKING:
     from passivo.network.mean_hold import MeanHold  # noqa: F401
     from passivo.network.network import Network  # noqa: F401
     from passivo.network.sample_hold import PassiveSampleHold  # noqa: F401
+    from passivo.network.sampler import PassiveSampler  # noqa: F401
     from passivo.run.audit import Audit, audit  # noqa: F401
     from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
     from passivo.run.inputs import Held, Noise  # noqa: F401

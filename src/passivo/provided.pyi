@@ -60,6 +60,7 @@ ACCOUNTS: int
 PORT_WORK: int
 REPORT: int
 ACCOUNT_SIZE: int
+A_ROUNDOFF: int
 LEDGER_COLUMNS: int
 UNKNOWN: int
 RESIDUAL: int
@@ -160,6 +161,11 @@ SLOW_STAGES: int
 LINK_CHANGE: int
 LINK_LOST: int
 LINK_BOOKED: int
+LINK_ASIDE: int  # what a sensor made of the energy, with a bound that grows by SLACK and may stand out by REST
+LINK_SLACK: int
+LINK_REST: int
+LINK_ENTRIES: int
+LINK_ROWS: int
 LINK_STORED: int
 LINK_COUNT: int
 LINK_PERIOD: int
@@ -178,9 +184,29 @@ READ: int
 SENT: int
 ROOM: int
 STAGGERED: bool
+MEASURED: int
+INCREMENT: int
+PLACE: int
+LINE: int
+RANDOM: int
+TURN: int
+HELD: int
+BOUND: int
+VELOCITY: int
+RATE: int
+LAG: int
+SENSES: bool
+ENCODER: float
+DELAY: int
+JITTER: float
+DROPPED: float
+FILTER: float
 PRINTED_BOUND: bool
 
 def give(m, at, stride, stages, value) -> None: ...  # Hold a value at an input.
+def account(m, work) -> None: ...  # What a junction stores, loses and books of a period.
+def hold(m, k, effort) -> None: ...  # A device holds an effort.
+def sense(m) -> None: ...  # What is seen of a device's motion.
 def link_report(m) -> None: ...
 
 # -- a whole network

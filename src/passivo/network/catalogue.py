@@ -10,8 +10,11 @@ from passivo.network.direct import Direct
 from passivo.network.junction import Junction
 from passivo.network.mean_hold import MeanHold
 from passivo.network.sample_hold import PassiveSampleHold
+from passivo.network.sampler import PassiveSampler
 
-JUNCTIONS: dict[str, type[Junction]] = {cls.__name__: cls for cls in (Direct, PassiveSampleHold, MeanHold)}
+JUNCTIONS: dict[str, type[Junction]] = {
+    cls.__name__: cls for cls in (Direct, PassiveSampleHold, MeanHold, PassiveSampler)
+}
 
 
 def junction_from(description: Mapping[str, Any]) -> Junction:

@@ -57,9 +57,15 @@ class CompiledLink:
         return self.memory[start : start + sizes.get(name, 1)]
 
     @property
-    def account(self) -> np.ndarray:
+    def accounts(self) -> np.ndarray:
         start = self.number("LINK_ACCOUNT")
-        return self.memory[start : start + A.ACCOUNT_SIZE]
+        return self.memory[start : start + len(self.rows) * A.ACCOUNT_SIZE]
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Its ledger rows: the connection, and its sensor where it has one."""
+        name = self.connection.name
+        return (name, f"{name}.sensor") if self.connection.through.senses else (name,)
 
 
 class CompiledNetwork:
@@ -103,7 +109,7 @@ class CompiledNetwork:
         for key, part in self.parts.items():
             part.half_at(ticks // periods[key])
         for link in self.links.values():
-            link.account[A.A_MARK] = float(max(ticks // period_of(link.link), 1))
+            link.accounts[A.A_MARK :: A.ACCOUNT_SIZE] = float(max(ticks // period_of(link.link), 1))
         self._set(self.module.TOTAL + A.A_MARK, float(max(ticks // self.net.common, 1)))
 
     def run(self, ticks: int, table: np.ndarray, out: np.ndarray) -> None:
@@ -135,17 +141,14 @@ class CompiledNetwork:
             part._section("ACCOUNTS", part.module.ACCOUNTS_COUNT * A.ACCOUNT_SIZE) for part in self.parts.values()
         ]
         total = self.memory[self.module.TOTAL : self.module.TOTAL + A.ACCOUNT_SIZE]
-        return np.concatenate([*blocks, *(link.account for link in self.links.values()), total])
+        return np.concatenate([*blocks, *(link.accounts for link in self.links.values()), total])
 
     @property
     def rows(self) -> tuple[str, ...]:
         """Names of all ledger rows: parts, rows inside of composed parts as "part.row", connections, the total."""
         inner = {key: part.module.ROW_NAMES[:-1] for key, part in self.parts.items()}
-        return (
-            *(row for key in inner for row in (*(f"{key}.{name}" for name in inner[key]), key)),
-            *self.links,
-            "total",
-        )
+        parts = [row for key, names in inner.items() for row in (*(f"{key}.{name}" for name in names), key)]
+        return (*parts, *(row for link in self.links.values() for row in link.rows), "total")
 
     @property
     def verdict(self) -> Verdict:
@@ -217,7 +220,8 @@ def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
     for key in plan.parts:
         pieces[key] = _part(net, key, formulas[key], layout)
     joints = [_link(connection, link, pieces, layout) for connection, link in zip(net.connections, net.links)]
-    rows = sum(piece.numbers["ACCOUNTS_COUNT"] for piece in pieces.values()) + len(joints) + 1
+    rows = sum(piece.numbers["ACCOUNTS_COUNT"] for piece in pieces.values())
+    rows += sum(piece.numbers["LINK_ROWS"] for piece in joints) + 1
     size = 1 + rows * A.LEDGER_COLUMNS
     layout.take("TOTAL_REPORT", size)
     own = [m.method.keeps_book for m in net.members.values()] + [c.through.keeps_book for c in net.connections]
@@ -268,12 +272,14 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
     sizes, seen = through.sections(link.width), through.recorded()
     ordered = [*seen.values(), *(name for name in sizes if name not in seen.values())]
     numbers.update(SEEN=layout.size, SEEN_COUNT=sum(sizes[name] for name in seen.values()))
-    report = 1 + numbers["SEEN_COUNT"] + A.LEDGER_COLUMNS
-    singles = ("CHANGE", "LOST", "BOOKED", "STORED", "COUNT", "PERIOD", "WAIT", "EVERY", "CURSOR")
+    rows = 1 + bool(through.senses)
+    report = 1 + numbers["SEEN_COUNT"] + rows * A.LEDGER_COLUMNS
+    entries = ("CHANGE", "LOST", "BOOKED", "ASIDE", "SLACK", "REST")  # of a period, each begins at 0
+    singles = (*entries, "STORED", "COUNT", "PERIOD", "WAIT", "EVERY", "CURSOR")
     numbers.update(_placed(layout, {name: sizes[name] for name in ordered}))
     numbers.update(_placed(layout, {f"LINK_{name}": 1 for name in singles}))
-    numbers.update(_placed(layout, {"LINK_TIME": 2, "LINK_ACCOUNT": A.ACCOUNT_SIZE, "LINK_REPORT": report}))
-    numbers["LINK_REPORT_SIZE"] = report
+    numbers.update(_placed(layout, {"LINK_TIME": 2, "LINK_ACCOUNT": rows * A.ACCOUNT_SIZE, "LINK_REPORT": report}))
+    numbers.update(LINK_REPORT_SIZE=report, LINK_ROWS=rows, LINK_ENTRIES=len(entries))
     names = {"EFFORT": link.effort, "FLOW": link.flow, "FAST": link.fast, "SLOW": link.slow}
     for name, side in names.items():
         end = connection.effort if side is link.effort else connection.flow

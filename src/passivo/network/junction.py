@@ -70,6 +70,7 @@ class Junction:
     keeps_book: ClassVar[bool] = False
     allowance_share: ClassVar[float] = 0.0
     kernels: ClassVar[tuple[Callable, ...]] = ()
+    senses: ClassVar[Any] = False  # it reads a device through a sensor, which has a ledger row of its own
     halves: ClassVar[bool] = False  # the two directions are independent: to_effort and to_flow instead of exchange
 
     def describe(self) -> dict[str, Any]:
@@ -133,21 +134,33 @@ def give(m, at, stride, stages, value):
 
 
 def settle(m):
-    """End of a link's period: the junction received minus what the two parts took in."""
+    """End of a link's period: the junction received minus what the two parts took in.
+
+    `account` may put aside what its sensor made of that, with a bound: a row of its own (LINK_ROWS is 2).
+    """
     work = 0.0
     size = 0.0
     for k in range(LINK_WIDTH):
         work -= m[EFFORT_TAKEN + k] + m[FLOW_TAKEN + k]
         size += m[EFFORT_SIZE + k] + m[FLOW_SIZE + k]
-    m[LINK_CHANGE] = 0.0
-    m[LINK_LOST] = 0.0
-    m[LINK_BOOKED] = 0.0
+    for k in range(LINK_ENTRIES):
+        m[LINK_CHANGE + k] = 0.0
     account(m, work)
     size += abs(m[LINK_CHANGE]) + abs(m[LINK_LOST])
     m[LINK_COUNT] += 1.0
     add(m, LINK_TIME, m[LINK_PERIOD])
-    enter(m, LINK_ACCOUNT, m[LINK_CHANGE], work, m[LINK_LOST], m[LINK_BOOKED], size, m[LINK_TIME] + m[LINK_TIME + 1])
+    time = m[LINK_TIME] + m[LINK_TIME + 1]
+    aside = m[LINK_ASIDE]
+    enter(m, LINK_ACCOUNT, m[LINK_CHANGE], work + aside, m[LINK_LOST], m[LINK_BOOKED], size, time)
     remember(m, LINK_ACCOUNT, m[LINK_COUNT])
+    if LINK_ROWS > 1:
+        slack = m[LINK_SLACK] / (16.0 * EPSILON)
+        at = LINK_ACCOUNT + ACCOUNT_SIZE
+        m[at + A_ROUNDOFF] = max(m[at + A_ROUNDOFF], m[LINK_REST])
+        enter(m, at, 0.0, -aside, 0.0, 0.0, size + slack, time)
+        remember(m, at, m[LINK_COUNT])
+        m[TOTAL + A_ROUNDOFF] = max(m[TOTAL + A_ROUNDOFF], m[LINK_REST])
+        m[ALL_SCALE] += slack
     m[LINK_STORED] += m[LINK_CHANGE]
     m[ALL_CHANGE] += m[LINK_CHANGE]
     m[ALL_LOST] += max(m[LINK_LOST], 0.0)
@@ -178,7 +191,14 @@ def link_report(m):
     m[at] = m[LINK_TIME] + m[LINK_TIME + 1]
     for k in range(SEEN_COUNT):
         m[at + 1 + k] = m[SEEN + k]
-    show(m, LINK_ACCOUNT, at + 1 + SEEN_COUNT, m[LINK_STORED])
+    show_link(m, at + 1 + SEEN_COUNT)
 
 
-KERNELS = (opened, settle, link_report)
+def show_link(m, at):
+    """The columns of a link's accounts."""
+    show(m, LINK_ACCOUNT, at, m[LINK_STORED])
+    if LINK_ROWS > 1:
+        show(m, LINK_ACCOUNT + ACCOUNT_SIZE, at + LEDGER_COLUMNS, 0.0)
+
+
+KERNELS = (opened, settle, show_link, link_report)

@@ -230,7 +230,7 @@ def _reports(plan: Plan) -> list[str]:
         report += [f"    whole += {prefix}show_rows(m, at)", f"    at += {prefix}ACCOUNTS_COUNT * LEDGER_COLUMNS"]
     for prefix in plan.links.values():
         report += [f"    whole += m[{prefix}LINK_STORED]"]
-        report += [f"    show(m, {prefix}LINK_ACCOUNT, at, m[{prefix}LINK_STORED])", "    at += LEDGER_COLUMNS"]
+        report += [f"    {prefix}show_link(m, at)", f"    at += {prefix}LINK_ROWS * LEDGER_COLUMNS"]
     report += ["    show(m, TOTAL, at, whole)"]
     return ["\n".join(report)]
 

@@ -52,7 +52,9 @@ class LinkRun:
 
     @property
     def ledger(self) -> xr.Dataset:
-        return ledger_dataset(self.arrays["ledger"][:, None, :], [self.name], self.time).sel(part=self.name)
+        return ledger_dataset(self.arrays["ledger"][:, None, : len(COLUMNS)], [self.name], self.time).sel(
+            part=self.name
+        )
 
 
 class NetworkRun:
