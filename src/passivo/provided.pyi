@@ -201,6 +201,16 @@ DELAY: int
 JITTER: float
 DROPPED: float
 FILTER: float
+CLASSIC: bool
+MOST_DAMPING: float
+DAMPING: int
+CAME: int  # waves that came in at the effort end and at the flow end
+DEBT: int
+LEFTWARD: int  # waves on their way: when due, and how large
+RIGHTWARD: int
+LINE_LENGTH: int
+VARYING: int
+IMPEDANCE: float
 PRINTED_BOUND: bool
 
 def give(m, at, stride, stages, value) -> None: ...  # Hold a value at an input.

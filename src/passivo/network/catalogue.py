@@ -6,14 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from passivo.errors import InputError, nearest
+from passivo.network.delay_line import DelayLine
 from passivo.network.direct import Direct
 from passivo.network.junction import Junction
 from passivo.network.mean_hold import MeanHold
+from passivo.network.passivity_controller import PassivityController
 from passivo.network.sample_hold import PassiveSampleHold
 from passivo.network.sampler import PassiveSampler
 
 JUNCTIONS: dict[str, type[Junction]] = {
-    cls.__name__: cls for cls in (Direct, PassiveSampleHold, MeanHold, PassiveSampler)
+    cls.__name__: cls for cls in (Direct, PassiveSampleHold, MeanHold, PassiveSampler, PassivityController, DelayLine)
 }
 
 

@@ -18,7 +18,7 @@ from passivo.model.feedback import Law
 from passivo.network import junction, schedule
 from passivo.network.junction import Link, side_numbers
 from passivo.network.network import Connection, Network
-from passivo.network.schedule import Plan, offset_of, period_of
+from passivo.network.schedule import Plan, offset_of
 
 if TYPE_CHECKING:
     from passivo.kernel.module import Piece
@@ -53,7 +53,7 @@ class CompiledLink:
 
     def section(self, name: str) -> np.ndarray:
         start = self.number(name)
-        sizes = self.connection.through.sections(self.link.width)
+        sizes = self.connection.through.sections(self.link)
         return self.memory[start : start + sizes.get(name, 1)]
 
     @property
@@ -87,12 +87,11 @@ class CompiledNetwork:
             c.name: CompiledLink(c, link, module, self.plan.links[c.name], self.memory)
             for c, link in zip(net.connections, net.links)
         }
-        tick = float(net.tick)
-        for name, link in self.links.items():
-            self._set(link.number("LINK_PERIOD"), period_of(link.link) * tick)
-            for section, values in self.links[name].connection.through.setup(link.link, tick).items():
+        for link in self.links.values():
+            self._set(link.number("LINK_PERIOD"), link.link.seconds)
+            for section, values in link.connection.through.setup(link.link).items():
                 link.section(section)[:] = values
-        self._set(module.COMMON_PERIOD, net.common * tick)
+        self._set(module.COMMON_PERIOD, net.common * float(net.tick))
         self.half_at(1)
         self.refresh()
 
@@ -109,7 +108,7 @@ class CompiledNetwork:
         for key, part in self.parts.items():
             part.half_at(ticks // periods[key])
         for link in self.links.values():
-            link.accounts[A.A_MARK :: A.ACCOUNT_SIZE] = float(max(ticks // period_of(link.link), 1))
+            link.accounts[A.A_MARK :: A.ACCOUNT_SIZE] = float(max(ticks // link.link.period, 1))
         self._set(self.module.TOTAL + A.A_MARK, float(max(ticks // self.net.common, 1)))
 
     def run(self, ticks: int, table: np.ndarray, out: np.ndarray) -> None:
@@ -199,7 +198,9 @@ def _key(net: Network, formulas: Formulas, engine: Engine) -> list:
     }
     things = [thing for m in net.members.values() for thing in foreign_sources(m.model, m.method)]
     laws = {key: {port: [kind, *texts] for port, (kind, texts) in given.items()} for key, given in formulas.items()}
-    joints = [[c.name, str(c.effort), str(c.flow), c.through.shape()] for c in net.connections]
+    joints = [
+        [c.name, str(c.effort), str(c.flow), c.through.shape(link)] for c, link in zip(net.connections, net.links)
+    ]
     return ["network", parts, joints, description["observed"], laws, engine, things]
 
 
@@ -269,7 +270,7 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
 
     through = connection.through
     numbers: dict[str, Any] = {"LINK_WIDTH": link.width, "KEEPS_BOOK": through.keeps_book, "EPSILON": 2.0**-52}
-    sizes, seen = through.sections(link.width), through.recorded()
+    sizes, seen = through.sections(link), through.recorded()
     ordered = [*seen.values(), *(name for name in sizes if name not in seen.values())]
     numbers.update(SEEN=layout.size, SEEN_COUNT=sum(sizes[name] for name in seen.values()))
     rows = 1 + bool(through.senses)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from math import lcm
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from passivo.errors import InputError
@@ -40,6 +41,17 @@ class Link:
     name: str
     effort: Side
     flow: Side
+    tick: float  # seconds
+
+    @property
+    def period(self) -> int:
+        """Ticks between two exchanges."""
+        return lcm(self.effort.period, self.flow.period)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds between two exchanges."""
+        return self.period * self.tick
 
     @property
     def fast(self) -> Side:
@@ -76,7 +88,7 @@ class Junction:
     def describe(self) -> dict[str, Any]:
         return {"kind": type(self).__name__, **asdict(self)}
 
-    def shape(self) -> dict[str, Any]:
+    def shape(self, link: Link) -> dict[str, Any]:
         """What of the description shapes the code; values that are set up in the memory may be left out."""
         return self.describe()
 
@@ -91,7 +103,7 @@ class Junction:
         """Whether `turn` sets the slow side's input after the fast side has stepped."""
         return False
 
-    def sections(self, width: int) -> Mapping[str, int]:
+    def sections(self, link: Link) -> Mapping[str, int]:
         """Memory of the junction: name -> size."""
         return {}
 
@@ -103,7 +115,7 @@ class Junction:
         """Constants that the kernels need besides those of the link."""
         return {}
 
-    def setup(self, link: Link, tick: float) -> Mapping[str, Any]:
+    def setup(self, link: Link) -> Mapping[str, Any]:
         """Section -> values to start with."""
         return {}
 

@@ -48,8 +48,8 @@ class MeanHold(Junction):
     def slow_steps_last(self, link: Link) -> bool:
         return True
 
-    def sections(self, width: int) -> Mapping[str, int]:
-        return {"SENT": width}
+    def sections(self, link: Link) -> Mapping[str, int]:
+        return {"SENT": link.width}
 
     def recorded(self) -> Mapping[str, str]:
         return {"sent": "SENT"}

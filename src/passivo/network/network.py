@@ -117,8 +117,7 @@ class Network:
         if title in self._titles or title in RESERVED or not title:
             raise InputError(f"the connection's name {quoted(title)} is taken, reserved or empty; choose another")
         connection = Connection(title, effort, flow, junction)
-        tick = _common([effort.member.step, flow.member.step])
-        junction.check(_link(connection, int(effort.member.step / tick), int(flow.member.step / tick)))
+        junction.check(_link(connection, _common([effort.member.step, flow.member.step])))
         self.connections.append(connection)
 
     def observe(self, source: End, signal: End) -> None:
@@ -188,8 +187,7 @@ class Network:
 
     @property
     def links(self) -> list[Link]:
-        periods = self.periods
-        return [_link(c, periods[c.effort.member.name], periods[c.flow.member.name]) for c in self.connections]
+        return [_link(c, self.tick) for c in self.connections]
 
     def check(self) -> None:
         """Raise unless the rates meet in time."""
@@ -262,11 +260,11 @@ def _common(steps: list[Fraction]) -> Fraction:
     return Fraction(gcd(*(int(s * bottom) for s in steps)), bottom)
 
 
-def _link(connection: Connection, effort_period: int, flow_period: int) -> Link:
+def _link(connection: Connection, tick: Fraction) -> Link:
     """What a junction may know of a connection."""
     sides = [
-        Side(str(end), port.kind, port.width, period, end.member.method)
-        for end, period in ((connection.effort, effort_period), (connection.flow, flow_period))
+        Side(str(end), port.kind, port.width, int(end.member.step / tick), end.member.method)
+        for end in (connection.effort, connection.flow)
         for port in (end.member.model.ports[end.name],)
     ]
-    return Link(connection.name, *sides)
+    return Link(connection.name, *sides, float(tick))

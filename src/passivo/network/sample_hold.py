@@ -82,8 +82,8 @@ class PassiveSampleHold(Junction):
         sampled = link.fast.method.works_at_start and link.slow.method.works_at_start
         return self.order == "staggered" or (not self.order and not sampled)
 
-    def sections(self, width: int) -> Mapping[str, int]:
-        return {"ERROR": 1, "POWER": 1, "READ": width, "SENT": width, "ROOM": width}
+    def sections(self, link: Link) -> Mapping[str, int]:
+        return {"ERROR": 1, "POWER": 1, "READ": link.width, "SENT": link.width, "ROOM": link.width}
 
     def recorded(self) -> Mapping[str, str]:
         return {"error": "ERROR", "power": "POWER", "read": "READ", "sent": "SENT"}

@@ -70,9 +70,9 @@ class PassiveSampler(SampledJunction):
         if not isinstance(self.filter, int | float) or not (isfinite(self.filter) and self.filter >= 0):
             raise InputError(f"PassiveSampler's filter is a frequency in Hz, 0 for none, not {self.filter!r}")
 
-    def sections(self, width: int) -> Mapping[str, int]:
-        own = dict.fromkeys(("ERROR", "POWER", "VELOCITY", "SENT", "RATE", "LAG"), width)
-        return {**own, **super().sections(width)}
+    def sections(self, link: Link) -> Mapping[str, int]:
+        own = dict.fromkeys(("ERROR", "POWER", "VELOCITY", "SENT", "RATE", "LAG"), link.width)
+        return {**own, **super().sections(link)}
 
     def recorded(self) -> Mapping[str, str]:
         own = {"error": "ERROR", "power": "POWER", "read": "VELOCITY", "sent": "SENT"}
@@ -81,12 +81,11 @@ class PassiveSampler(SampledJunction):
     def numbers(self, link: Link) -> dict[str, Any]:
         return {**super().numbers(link), "FILTER": 2.0 * pi * self.filter}
 
-    def setup(self, link: Link, tick: float) -> Mapping[str, Any]:
-        period = link.flow.period * tick
-        if 2.0 * pi * self.filter * period > HIGHEST:
-            most = HIGHEST / (2.0 * pi * period)
+    def setup(self, link: Link) -> Mapping[str, Any]:
+        if 2.0 * pi * self.filter * link.seconds > HIGHEST:
+            most = HIGHEST / (2.0 * pi * link.seconds)
             raise InputError(
-                f"PassiveSampler's filter of {self.filter:g} Hz is too fast for samples every {period:g} s; "
+                f"PassiveSampler's filter of {self.filter:g} Hz is too fast for samples every {link.seconds:g} s; "
                 f"at most {most:.4g} Hz"
             )
-        return super().setup(link, tick)
+        return super().setup(link)

@@ -113,10 +113,9 @@ class SampledJunction(Junction):
                 "step faster than the device; give the device the smaller step"
             )
 
-    def sections(self, width: int) -> Mapping[str, int]:
-        line = width * (self.delay + 1)
-        own = dict.fromkeys(("MEASURED", "HELD", "INCREMENT", "PLACE", "TURN"), width)
-        return {**own, "BOUND": 1, "LINE": line, "RANDOM": 1}
+    def sections(self, link: Link) -> Mapping[str, int]:
+        own = dict.fromkeys(("MEASURED", "HELD", "INCREMENT", "PLACE", "TURN"), link.width)
+        return {**own, "BOUND": 1, "LINE": link.width * (self.delay + 1), "RANDOM": 1}
 
     def recorded(self) -> Mapping[str, str]:
         return {"position": "MEASURED", "effort": "HELD", "encoder bound": "BOUND"}
@@ -130,8 +129,13 @@ class SampledJunction(Junction):
             "DROPPED": float(self.dropped),
         }
 
-    def setup(self, link: Link, tick: float) -> Mapping[str, Any]:
-        return {"RANDOM": float((self.seed * 2654435761 + 12345) % 2**32)}
+    def setup(self, link: Link) -> Mapping[str, Any]:
+        return {"RANDOM": seeded(self.seed)}
+
+
+def seeded(seed: int) -> float:
+    """The first state of `uniform`."""
+    return float((seed * 2654435761 + 12345) % 2**32)
 
 
 KERNELS = (uniform, measure, sense, hold)

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import gcd, lcm
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from passivo.errors import InputError
-from passivo.network.junction import Link
 
 if TYPE_CHECKING:
     from passivo.network.network import Network
@@ -166,22 +165,17 @@ def texts(net: Network, plan: Plan) -> list[str]:
         begin.at(plan.periods[key], [*_step(plan, key), f"{plan.parts[key]}expose(m)"])
         for connection, link in links.values():
             if _part(link.slow.port) == key and connection.through.slow_steps_first(link):
-                begin.at(period_of(link), [f"{plan.links[link.name]}turn(m)"])
+                begin.at(link.period, [f"{plan.links[link.name]}turn(m)"])
     fastest_first = sorted((key for key in plan.parts if key not in plan.early), key=lambda key: plan.periods[key])
     for key in fastest_first:
         for connection, link in links.values():
             if _part(link.slow.port) == key and connection.through.slow_steps_last(link):
-                end.at(period_of(link), [f"{plan.links[link.name]}turn(m)"])
+                end.at(link.period, [f"{plan.links[link.name]}turn(m)"])
         end.at(plan.periods[key], _step(plan, key))
     for name, (_, link) in links.items():
-        end.at(period_of(link), [f"{plan.links[name]}settle(m)", f"{plan.links[name]}link_keep(m, out)"])
+        end.at(link.period, [f"{plan.links[name]}settle(m)", f"{plan.links[name]}link_keep(m, out)"])
     end.at(net.common, ["total_book(m)", "total_keep(m, out)"])
     return [begin.text, end.text, *_reports(plan)]
-
-
-def period_of(link: Link) -> int:
-    """Ticks between two exchanges."""
-    return lcm(link.effort.period, link.flow.period)
 
 
 def _part(port: str) -> str:
@@ -262,7 +256,7 @@ def _exchanges(net: Network, plan: Plan, links: Mapping[str, Any]) -> list[tuple
         if source.name in source.member.model.ports:
             readers[source.member.name].append(plan.periods[target])
     for name, (connection, link) in links.items():
-        prefix, period = plan.links[name], period_of(link)
+        prefix, period = plan.links[name], link.period
         ends = {"effort": _part(link.effort.port), "flow": _part(link.flow.port)}
         for part in ends.values():
             readers[part].append(period)
@@ -277,7 +271,7 @@ def _exchanges(net: Network, plan: Plan, links: Mapping[str, Any]) -> list[tuple
             needs = _answers(net, key, links) + [("observe", signal) for signal in net.observed if _part(signal) == key]
             actions["expose", key] = (gcd(*readers[key]), [f"{prefix}expose(m)"], needs)
     ordered = [actions[action][:2] for action in _sorted(actions)]
-    return ordered + [(period_of(link), [f"{plan.links[name]}opened(m)"]) for name, (_, link) in links.items()]
+    return ordered + [(link.period, [f"{plan.links[name]}opened(m)"]) for name, (_, link) in links.items()]
 
 
 def _observation(net: Network, plan: Plan, signal: str, source: Any) -> tuple[int, list[str], list[Any]]:

@@ -15,7 +15,6 @@ from passivo.ledger.verdict import Verdict, judge
 from passivo.method.generate import Engine
 from passivo.network.compiled import CompiledLink, CompiledNetwork, compile_network, split
 from passivo.network.network import Network
-from passivo.network.schedule import period_of
 from passivo.run.inputs import Inputs
 from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
 from passivo.run.run import COLUMNS, PartView, Run, ledger_dataset, series
@@ -36,7 +35,7 @@ class LinkRun:
 
     @classmethod
     def of(cls, link: CompiledLink, rows: np.ndarray, time: np.ndarray) -> LinkRun:
-        sizes = link.connection.through.sections(link.link.width)
+        sizes = link.connection.through.sections(link.link)
         widths = {name: sizes[section] for name, section in link.connection.through.recorded().items()}
         count = sum(widths.values())
         return cls(link.connection.name, widths, time, rows[:, 1 : 1 + count], rows[:, 1 + count :])
@@ -271,7 +270,7 @@ class NetworkRecorder:
             count = link.number("LINK_COUNT")
             places = tuple(link.number(f"LINK_{what}") for what in ("REPORT", "WAIT", "EVERY", "CURSOR"))
             taken = lambda count=count: int(memory[count])  # noqa: E731
-            self._stream(name, period_of(link.link), link.number("LINK_REPORT_SIZE"), taken, places)
+            self._stream(name, link.link.period, link.number("LINK_REPORT_SIZE"), taken, places)
         places = (module.TOTAL_REPORT, module.TOTAL_WAIT, module.TOTAL_EVERY, module.TOTAL_CURSOR)
         rounds = lambda: int(memory[module.TOTAL_COUNT])  # noqa: E731
         self._stream("total", network.net.common, module.TOTAL_REPORT_SIZE, rounds, places)
@@ -357,7 +356,7 @@ class NetworkRecorder:
             runs[key] = Run(part, self.drives[key], rows, self.every, part.steps, self.first[key], planned, why)
         for name, link in network.links.items():
             rows = self._record(name)
-            links[name] = LinkRun.of(link, rows, self._time(name, len(rows), period_of(link.link) * tick))
+            links[name] = LinkRun.of(link, rows, self._time(name, len(rows), link.link.seconds))
         rows = self._record("total")
         return NetworkRun(
             net,
