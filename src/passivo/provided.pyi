@@ -118,6 +118,7 @@ def report(m) -> None: ...  # Fill REPORT.
 
 # -- a part in a network
 DT: int
+PHASE: int  # ticks into the period, and their number
 FEED: int  # where its next outside inputs stand in the table, and how far apart
 FREE: tuple[int, ...]  # the inputs that come from outside
 FREE_COUNT: int
@@ -238,5 +239,5 @@ TOTAL_EVERY: int
 TOTAL_CURSOR: int
 
 def total_report(m) -> None: ...
-def begin(m, t, table, out) -> bool: ...  # Inputs and exchanges of the periods that begin at tick t.
-def end(m, t, out) -> bool: ...  # Steps and books of the periods that end there.
+def begin(m, table, out) -> bool: ...  # Inputs and exchanges of the periods that begin at tick t.
+def end(m, out) -> bool: ...  # Steps and books of the periods that end there.

@@ -82,6 +82,7 @@ class CompiledNetwork:
                 member.model, member.method, float(member.step), view, engine, laws.get(key, {}), self.memory
             )
             self._set(view.DT, part.dt)
+            self._set(view.PHASE + 1, net.periods[key])
             self.parts[key] = part
         self.links = {
             c.name: CompiledLink(c, link, module, self.plan.links[c.name], self.memory)
@@ -89,9 +90,11 @@ class CompiledNetwork:
         }
         for link in self.links.values():
             self._set(link.number("LINK_PERIOD"), link.link.seconds)
+            self._set(link.number("PHASE") + 1, link.link.period)
             for section, values in link.connection.through.setup(link.link).items():
                 link.section(section)[:] = values
         self._set(module.COMMON_PERIOD, net.common * float(net.tick))
+        self._set(module.COMMON_PHASE + 1, net.common)
         self.half_at(1)
         self.refresh()
 
@@ -104,7 +107,7 @@ class CompiledNetwork:
 
     def half_at(self, ticks: int) -> None:
         """Remember every bias at about half of a run of 2 × `ticks` ticks, to tell whether it still grew."""
-        periods = self.plan.periods
+        periods = self.net.periods
         for key, part in self.parts.items():
             part.half_at(ticks // periods[key])
         for link in self.links.values():
@@ -191,17 +194,16 @@ def split(net: Network, given: Mapping[Any, Any], what: str, known: Any) -> dict
 
 
 def _key(net: Network, formulas: Formulas, engine: Engine) -> list:
-    description = net.describe()
-    parts = {
-        key: [without_values(part["model"]), part["method"], net.periods[key]]
-        for key, part in description["parts"].items()
-    }
+    description, plan = net.describe(), Plan.of(net)
+    parts = [[without_values(part["model"]), part["method"]] for part in description["parts"].values()]
     things = [thing for m in net.members.values() for thing in foreign_sources(m.model, m.method)]
     laws = {key: {port: [kind, *texts] for port, (kind, texts) in given.items()} for key, given in formulas.items()}
     joints = [
-        [c.name, str(c.effort), str(c.flow), c.through.shape(link)] for c, link in zip(net.connections, net.links)
+        [c.name, str(c.effort), str(c.flow), link.fast.kind, c.through.shape(link)]
+        for c, link in zip(net.connections, net.links)
     ]
-    return ["network", parts, joints, description["observed"], laws, engine, things]
+    order = [list(plan.parts), plan.early, plan.late]
+    return ["network", parts, joints, order, description["observed"], laws, engine, things]
 
 
 def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
@@ -215,6 +217,7 @@ def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
         layout.take(name, 1)
     for name in ("COMMON_PERIOD", "TOTAL_COUNT", "TOTAL_WAIT", "TOTAL_EVERY", "TOTAL_CURSOR"):
         layout.take(name, 1)
+    layout.take("COMMON_PHASE", 2)
     layout.take("TOTAL_TIME", 2)
     layout.take("TOTAL", A.ACCOUNT_SIZE)
     pieces: dict[str, Piece] = {}
@@ -249,7 +252,7 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece
     driven = free + [f"{key}.{signal}" in net.signals for signal in model.signals]
     outside = tuple(s * len(driven) + k for s in range(stages) for k, is_free in enumerate(driven) if is_free)
     layout.size = numbers["SIZE"]
-    numbers.update(_placed(layout, {"DT": 1, "FEED": 2, "WAIT": 1, "EVERY": 1, "CURSOR": 1}))
+    numbers.update(_placed(layout, {"DT": 1, "PHASE": 2, "FEED": 2, "WAIT": 1, "EVERY": 1, "CURSOR": 1}))
     numbers.update(_placed(layout, {"TAKEN": width, "TAKEN_SIZE": width, "MOVED": width}))
     numbers.update(FREE=outside or (0,), FREE_COUNT=len(outside), IS_FREE=tuple(free) or (False,))
     return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS))
@@ -279,7 +282,9 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
     singles = (*entries, "STORED", "COUNT", "PERIOD", "WAIT", "EVERY", "CURSOR")
     numbers.update(_placed(layout, {name: sizes[name] for name in ordered}))
     numbers.update(_placed(layout, {f"LINK_{name}": 1 for name in singles}))
-    numbers.update(_placed(layout, {"LINK_TIME": 2, "LINK_ACCOUNT": rows * A.ACCOUNT_SIZE, "LINK_REPORT": report}))
+    numbers.update(
+        _placed(layout, {"PHASE": 2, "LINK_TIME": 2, "LINK_ACCOUNT": rows * A.ACCOUNT_SIZE, "LINK_REPORT": report})
+    )
     numbers.update(LINK_REPORT_SIZE=report, LINK_ROWS=rows, LINK_ENTRIES=len(entries))
     names = {"EFFORT": link.effort, "FLOW": link.flow, "FAST": link.fast, "SLOW": link.slow}
     for name, side in names.items():

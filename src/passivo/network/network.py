@@ -267,4 +267,4 @@ def _link(connection: Connection, tick: Fraction) -> Link:
         for end in (connection.effort, connection.flow)
         for port in (end.member.model.ports[end.name],)
     ]
-    return Link(connection.name, *sides, float(tick))
+    return Link(connection.name, sides[0], sides[1], float(tick))

@@ -1,5 +1,7 @@
 """The schedule of a network as source text: which part steps, which junction acts, at which tick.
 
+Periods are numbers in the memory, so that networks that differ only in their steps share their code.
+
 A tick: parts whose period ends there step, fastest first, with their held inputs; junctions book; then, for the
 periods that begin, outputs are read and junctions set inputs. A part that steps early does so at the start of its
 period, slowest first.
@@ -7,9 +9,8 @@ period, slowest first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from passivo.errors import InputError
@@ -106,76 +107,93 @@ def total_keep(m, out):
         m[TOTAL_CURSOR] += TOTAL_REPORT_SIZE
 
 
-TOTAL_KERNELS = (total_book, total_keep)
+def elapse(m, phase):
+    """One tick more of a period; whether it ends here. m[phase] counts its ticks, m[phase + 1] is their number."""
+    m[phase] += 1.0
+    if m[phase] < m[phase + 1]:
+        return False
+    m[phase] = 0.0
+    return True
 
 
 def run(m, table, out, ticks):
     """`ticks` ticks of the whole network; returns how many were done. STATUS and FAILED say what went wrong where."""
-    t = int(m[TICK])
     for k in range(ticks):
-        if not begin(m, t, table, out):
+        if not begin(m, table, out) or not end(m, out):
             return k
-        t += 1
-        if not end(m, t, out):
-            return k
-        m[TICK] = float(t)
+        m[TICK] += 1.0
     return ticks
 
+
+TOTAL_KERNELS = (elapse, total_book, total_keep)
 
 # -- the order of things --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Names, periods and prefixes of everything in a network, in the order of the description."""
+    """Prefixes of everything in a network, and the order in which parts step."""
 
-    periods: Mapping[str, int]
     parts: Mapping[str, str]  # part -> prefix
     links: Mapping[str, str]  # connection -> prefix
-    early: frozenset[str]
+    early: tuple[str, ...]  # at the start of their period, slowest first
+    late: tuple[str, ...]  # at the end of their period, fastest first
 
     @classmethod
     def of(cls, net: Network) -> Plan:
-        early, last = set(), set()
+        early, last, periods = set(), set(), net.periods
         for connection, link in zip(net.connections, net.links):
-            part = link.slow.port.split(".", 1)[0]
+            part = _part(link.slow.port)
             early |= {part} if connection.through.slow_steps_first(link) else set()
             last |= {part} if connection.through.slow_steps_last(link) else set()
         if early & last:
-            part = min(early & last)
             raise InputError(
-                f"part {part!r} cannot step first for one junction and last for another: "
+                f"part {min(early & last)!r} cannot step first for one junction and last for another: "
                 "join it through PassiveSampleHold(order='published'), or through MeanHold, at all its slow ends"
             )
-        parts = {key: f"p{i}_" for i, key in enumerate(net.members)}
-        links = {c.name: f"j{i}_" for i, c in enumerate(net.connections)}
-        return cls(net.periods, parts, links, frozenset(early))
+        return cls(
+            {key: f"p{i}_" for i, key in enumerate(net.members)},
+            {c.name: f"j{i}_" for i, c in enumerate(net.connections)},
+            tuple(sorted(early, key=lambda key: (-periods[key], key))),
+            tuple(sorted(periods.keys() - early, key=lambda key: (periods[key], list(periods).index(key)))),
+        )
 
 
 def texts(net: Network, plan: Plan) -> list[str]:
     """`begin`, `end` and the reports of the whole network."""
     links = {c.name: (c, link) for c, link in zip(net.connections, net.links)}
-    begin, end = _Body("begin(m, t, table, out)"), _Body("end(m, t, out)")
-    for key, prefix in plan.parts.items():
-        begin.at(plan.periods[key], [f"{prefix}fetch(m, table)"])
-    for period, lines in _exchanges(net, plan, links):
-        begin.at(period, lines)
-    slowest_first = sorted(plan.early, key=lambda key: (-plan.periods[key], key))
-    for key in slowest_first:
-        begin.at(plan.periods[key], [*_step(plan, key), f"{plan.parts[key]}expose(m)"])
-        for connection, link in links.values():
-            if _part(link.slow.port) == key and connection.through.slow_steps_first(link):
-                begin.at(link.period, [f"{plan.links[link.name]}turn(m)"])
-    fastest_first = sorted((key for key in plan.parts if key not in plan.early), key=lambda key: plan.periods[key])
-    for key in fastest_first:
-        for connection, link in links.values():
-            if _part(link.slow.port) == key and connection.through.slow_steps_last(link):
-                end.at(link.period, [f"{plan.links[link.name]}turn(m)"])
-        end.at(plan.periods[key], _step(plan, key))
-    for name, (_, link) in links.items():
-        end.at(link.period, [f"{plan.links[name]}settle(m)", f"{plan.links[name]}link_keep(m, out)"])
-    end.at(net.common, ["total_book(m)", "total_keep(m, out)"])
-    return [begin.text, end.text, *_reports(plan)]
+    slow_ends: dict[str, list[str]] = {key: [] for key in plan.parts}  # the links that turn when a part steps
+    for name, (connection, link) in links.items():
+        if connection.through.slow_steps_first(link) or connection.through.slow_steps_last(link):
+            slow_ends[_part(link.slow.port)].append(plan.links[name])
+
+    begin = _Body("begin(m, table, out)")
+    for prefix in plan.parts.values():
+        begin.when(starts(prefix), [f"{prefix}fetch(m, table)"])
+    for condition, lines in _exchanges(net, plan, links):
+        begin.when(condition, lines)
+    for key in plan.early:
+        prefix = plan.parts[key]
+        begin.when(starts(prefix), [*_step(plan, key), f"{prefix}expose(m)"])
+        for link in slow_ends[key]:
+            begin.when(starts(link), [f"{link}turn(m)"])
+
+    end = _Body("end(m, out)")
+    clocks = [*plan.parts.values(), *plan.links.values(), "COMMON_"]
+    end.lines += [f"    {prefix}due = elapse(m, {prefix}PHASE)" for prefix in clocks]
+    for key in plan.late:
+        for link in slow_ends[key]:
+            end.when(f"{link}due", [f"{link}turn(m)"])
+        end.when(f"{plan.parts[key]}due", _step(plan, key))
+    for prefix in plan.links.values():
+        end.when(f"{prefix}due", [f"{prefix}settle(m)", f"{prefix}link_keep(m, out)"])
+    end.when("COMMON_due", ["total_book(m)", "total_keep(m, out)"])
+    return [begin.text, end.text, _report(plan)]
+
+
+def starts(prefix: str) -> str:
+    """The condition that a period begins."""
+    return f"m[{prefix}PHASE] == 0.0"
 
 
 def _part(port: str) -> str:
@@ -187,17 +205,14 @@ class _Body:
 
     def __init__(self, head: str):
         self.lines = [f"def {head}:"]
-        self.period = 1
+        self.condition = ""
 
-    def at(self, period: int, lines: Iterable[str]) -> None:
-        """Lines that run at every `period`-th tick."""
-        if period == 1:
-            self.lines += [f"    {line}" for line in lines]
-        else:
-            if period != self.period:
-                self.lines.append(f"    if t % {period} == 0:")
-            self.lines += [f"        {line}" for line in lines]
-        self.period = period
+    def when(self, condition: str, lines: Iterable[str]) -> None:
+        """Lines that run under a condition; lines under the same one stay together."""
+        if condition != self.condition:
+            self.lines.append(f"    if {condition}:")
+        self.lines += [f"        {line}" for line in lines]
+        self.condition = condition
 
     @property
     def text(self) -> str:
@@ -217,7 +232,7 @@ def _step(plan: Plan, key: str) -> list[str]:
     ]
 
 
-def _reports(plan: Plan) -> list[str]:
+def _report(plan: Plan) -> str:
     report = ["def total_report(m):", "    m[TOTAL_REPORT] = m[TOTAL_TIME] + m[TOTAL_TIME + 1]"]
     report += ["    at = TOTAL_REPORT + 1", "    whole = 0.0"]
     for prefix in plan.parts.values():
@@ -226,7 +241,7 @@ def _reports(plan: Plan) -> list[str]:
         report += [f"    whole += m[{prefix}LINK_STORED]"]
         report += [f"    {prefix}show_link(m, at)", f"    at += {prefix}LINK_ROWS * LEDGER_COLUMNS"]
     report += ["    show(m, TOTAL, at, whole)"]
-    return ["\n".join(report)]
+    return "\n".join(report)
 
 
 def entries(plan: Plan) -> list[str]:
@@ -243,38 +258,47 @@ def entries(plan: Plan) -> list[str]:
 # -- who needs whose output first -----------------------------------------------------------------------------------
 
 
-def _exchanges(net: Network, plan: Plan, links: Mapping[str, Any]) -> list[tuple[int, list[str]]]:
-    """Outputs, signals and exchanges in an order in which each finds what it reads.
+def _exchanges(net: Network, plan: Plan, links: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Outputs, signals and exchanges, each with its condition, in an order in which each finds what it reads.
 
     A part with feedthrough answers at once: its inputs come before its output.
     """
-    actions: dict[Any, tuple[int, list[str], list[Any]]] = {}  # action -> period, lines, what must come before
-    readers: dict[str, list[int]] = {key: [] for key in plan.parts}
+    actions: dict[Any, Action] = {}
+    readers: dict[str, list[str]] = {key: [] for key in plan.parts}  # when the output of a part is read
     for signal, source in net.observed.items():
-        target = _part(signal)
         actions["observe", signal] = _observation(net, plan, signal, source)
         if source.name in source.member.model.ports:
-            readers[source.member.name].append(plan.periods[target])
+            readers[source.member.name].append(starts(plan.parts[_part(signal)]))
     for name, (connection, link) in links.items():
-        prefix, period = plan.links[name], link.period
+        prefix, when = plan.links[name], starts(plan.links[name])
         ends = {"effort": _part(link.effort.port), "flow": _part(link.flow.port)}
         for part in ends.values():
-            readers[part].append(period)
+            readers[part].append(when)
         if connection.through.halves:
             for side, other in (("effort", "flow"), ("flow", "effort")):
-                actions["give", name, side] = (period, [f"{prefix}to_{side}(m)"], [("expose", ends[other])])
+                actions["give", name, side] = Action(when, [f"{prefix}to_{side}(m)"], [("expose", ends[other])])
         else:
             needs = [("expose", part) for part in ends.values()]
-            actions["exchange", name] = (period, [f"{prefix}exchange(m)"], needs)
+            actions["exchange", name] = Action(when, [f"{prefix}exchange(m)"], needs)
     for key, prefix in plan.parts.items():
         if readers[key]:
             needs = _answers(net, key, links) + [("observe", signal) for signal in net.observed if _part(signal) == key]
-            actions["expose", key] = (gcd(*readers[key]), [f"{prefix}expose(m)"], needs)
-    ordered = [actions[action][:2] for action in _sorted(actions)]
-    return ordered + [(link.period, [f"{plan.links[name]}opened(m)"]) for name, (_, link) in links.items()]
+            when = " or ".join(dict.fromkeys(readers[key]))
+            actions["expose", key] = Action(when, [f"{prefix}expose(m)"], needs)
+    ordered = [(actions[action].when, actions[action].lines) for action in _sorted(actions)]
+    return ordered + [(starts(prefix), [f"{prefix}opened(m)"]) for prefix in plan.links.values()]
 
 
-def _observation(net: Network, plan: Plan, signal: str, source: Any) -> tuple[int, list[str], list[Any]]:
+@dataclass(frozen=True)
+class Action:
+    """Lines of the exchange, when they run, and the actions that must come before."""
+
+    when: str
+    lines: list[str]
+    needs: list[Any]
+
+
+def _observation(net: Network, plan: Plan, signal: str, source: Any) -> Action:
     target, _, name = signal.partition(".")
     model, prefix, home = net.members[target].model, plan.parts[target], plan.parts[source.member.name]
     place = model.width + model.signals.index(name)
@@ -285,7 +309,7 @@ def _observation(net: Network, plan: Plan, signal: str, source: Any) -> tuple[in
         value, needs = f"m[{home}OUTPUT + {offset_of(giver, source.name)}]", [("expose", source.member.name)]
     each = model.width + len(model.signals)
     line = f"give(m, {prefix}INPUT + {place}, {each}, {prefix}STAGES, {value})"
-    return plan.periods[target], [line], needs
+    return Action(starts(prefix), [line], needs)
 
 
 def offset_of(model: Any, port: str) -> int:
@@ -316,11 +340,11 @@ def _answers(net: Network, key: str, links: Mapping[str, Any]) -> list[Any]:
     return found
 
 
-def _sorted(actions: Mapping[Any, tuple[int, list[str], Sequence[Any]]]) -> list[Any]:
+def _sorted(actions: Mapping[Any, Action]) -> list[Any]:
     done: list[Any] = []
     waiting = dict(actions)
     while waiting:
-        ready = [a for a, (_, _, needs) in waiting.items() if not any(need in waiting for need in needs)]
+        ready = [key for key, action in waiting.items() if not any(need in waiting for need in action.needs)]
         if not ready:
             raise InputError(_loop(waiting))
         done += ready
@@ -329,12 +353,12 @@ def _sorted(actions: Mapping[Any, tuple[int, list[str], Sequence[Any]]]) -> list
     return done
 
 
-def _loop(waiting: Mapping[Any, tuple[int, list[str], Sequence[Any]]]) -> str:
+def _loop(waiting: Mapping[Any, Action]) -> str:
     """The sentence that names a loop of parts that all answer at once."""
     action, path = next(iter(waiting)), []
     while action not in path:
         path.append(action)
-        action = next(need for need in waiting[action][2] if need in waiting)
+        action = next(need for need in waiting[action].needs if need in waiting)
     cycle = path[path.index(action) :]
     parts = [a[1] for a in cycle if a[0] == "expose"]
     through = [a[1] for a in cycle if a[0] != "expose"]

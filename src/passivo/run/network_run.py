@@ -260,8 +260,9 @@ class NetworkRecorder:
     def __init__(self, network: CompiledNetwork, drives: Mapping[str, Inputs], ticks: int, every: int, progress: Any):
         self.network, self.drives, self.ticks, self.every, self.progress = network, drives, ticks, every, progress
         self.streams: dict[str, Stream] = {}
+        self.periods = network.net.periods
         self.size = 0
-        memory, module, periods = network.memory, network.module, network.plan.periods
+        memory, module, periods = network.memory, network.module, self.periods
         for key, part in network.parts.items():
             view = part.module
             places = (view.REPORT, view.WAIT, view.EVERY, view.CURSOR)
@@ -311,7 +312,7 @@ class NetworkRecorder:
         count = min(1 if held else CHUNK, self.ticks - done)
         blocks, at = [np.zeros(1)], 1
         for key, drive in self.drives.items():
-            part, period = network.parts[key], network.plan.periods[key]
+            part, period = network.parts[key], self.periods[key]
             first, last = -(-done // period), -(-(done + count) // period)
             if first == last:
                 continue
@@ -351,7 +352,7 @@ class NetworkRecorder:
         network.refresh()
         runs, links, tick = {}, {}, float(net.tick)
         for key, part in network.parts.items():
-            planned = self.ticks // network.plan.periods[key]
+            planned = self.ticks // self.periods[key]
             rows = self._record(key)
             runs[key] = Run(part, self.drives[key], rows, self.every, part.steps, self.first[key], planned, why)
         for name, link in network.links.items():
