@@ -24,6 +24,7 @@ _WHERE = {
     "passivo.model.system": ("System",),
     "passivo.model.mechanical": ("Mechanical", "Linear"),
     "passivo.model.monolithic": ("Monolithic",),
+    "passivo.model.rendering": ("Rendering",),
     "passivo.model.feedback": ("Feedback", "Relation"),
     "passivo.model.symbols": ("symbols",),
     "passivo.method.one_stage": ("ExplicitEuler", "SymplecticEuler", "ImplicitEuler", "ImplicitMidpoint", "AVF"),
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401
     from passivo.model.monolithic import Monolithic  # noqa: F401
     from passivo.model.ports import Port, effort, flow  # noqa: F401
+    from passivo.model.rendering import Rendering  # noqa: F401
     from passivo.model.symbols import symbols  # noqa: F401
     from passivo.model.system import System  # noqa: F401
     from passivo.network.delay_line import DelayLine  # noqa: F401

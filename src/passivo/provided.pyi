@@ -167,6 +167,10 @@ LINK_SLACK: int
 LINK_REST: int
 LINK_ENTRIES: int
 LINK_ROWS: int
+LINK_RECEIVED: int  # with an opaque side: what its port was given, and the most by which that fell below 0
+LINK_BEYOND: int
+OPAQUE: bool
+OPAQUE_TAKEN: int
 LINK_STORED: int
 LINK_COUNT: int
 LINK_PERIOD: int

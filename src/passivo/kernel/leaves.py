@@ -67,10 +67,18 @@ def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, A
     """`energy`, `difference`, `end_gradient`, `output` and `inside`; `laws` are inputs that follow from outputs."""
     state, ends = layout.slots("STATE", form.states), Ends.of(form.states)
     at = layout.sections
-    source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", row.energy) for r, row in enumerate(form.rows)])
+    received = tuple(sp.Symbol(f"received#{i}", real=True) for i in range(2 * len(form.inputs)))
+    works = tuple(sp.Symbol(f"work#{i}", real=True) for i in range(len(form.inputs)))
+    state |= layout.slots("PORT_WORK", received)
+    energies = [sp.Add(*received) if row.opaque else row.energy for row in form.rows]
+    source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", energy) for r, energy in enumerate(energies)])
 
     pairs = {**layout.slots("STATE", ends.a), **layout.slots("NEXT", ends.b), **layout.slots("STEP", ends.d)}
-    changes = [(f"m[{at['DIFFERENCE'] + r}]", difference(row.energy, ends)) for r, row in enumerate(form.rows)]
+    pairs |= layout.slots("WORK", works)
+    changes = [
+        (f"m[{at['DIFFERENCE'] + r}]", sp.Add(*works) if row.opaque else difference(row.energy, ends))
+        for r, row in enumerate(form.rows)
+    ]
     source.leaf("difference", "m", pairs, changes, {m: ends.definitions[m] for m in ends.m})
     slopes = [(f"m[{at['END_GRADIENT'] + i}]", g) for i, g in enumerate(gradient_at(form, ends.b).values())]
     source.leaf("end_gradient", "m", pairs, slopes)

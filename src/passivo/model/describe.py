@@ -7,13 +7,14 @@ from typing import Any
 
 from passivo.errors import ModelError, nearest
 from passivo.model.monolithic import Monolithic
+from passivo.model.rendering import Rendering
 from passivo.model.system import Model, System
 
-KINDS = ("System", "Monolithic")
+KINDS = ("System", "Monolithic", "Rendering")
 
 
 def model_from(description: Mapping[str, Any]) -> Model:
-    """The model that `describe()` described, of the kind "System" or "Monolithic".
+    """The model that `describe()` described, of the kind "System", "Monolithic" or "Rendering".
 
     `Mechanical` and `Linear` describe themselves as their Legendre form and come back as a `System`.
     """
@@ -21,6 +22,8 @@ def model_from(description: Mapping[str, Any]) -> Model:
     try:
         if kind == "System":
             return System.from_description(description)
+        if kind == "Rendering":
+            return Rendering.from_description(description)
         if kind == "Monolithic":
             parts = {key: model_from(part) for key, part in description["parts"].items()}
             return Monolithic(parts, description["connections"], name=description["name"])

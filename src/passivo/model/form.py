@@ -12,7 +12,8 @@ class Row:
 
     With the gradient symbols g and the inputs u of a form, `lost` is the power the row dissipates and
     `received` the powers that reach it through connections inside the model, one for each end (outside ports come on
-    top). They are kept apart because the rounding of their sum goes by their sizes.
+    top). They are kept apart because the rounding of their sum goes by their sizes. An `opaque` row stores what it
+    receives, by definition.
     """
 
     name: str
@@ -20,12 +21,14 @@ class Row:
     energy: Any
     lost: Any
     received: tuple[Any, ...]
+    opaque: bool = False
 
 
 @dataclass(frozen=True)
 class Form:
-    """x' = (J − R) g + G u,  y = Y g + D u,  g = ∇H, H the sum of the rows' energies.
+    """x' = (J − R) g + G u,  y = Y g + D u + s,  g = ∇H, H the sum of the rows' energies.
 
+    s is the `source` of a rendering law, a formula of inputs and signals, else empty.
     Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ.
     """
 
@@ -42,6 +45,7 @@ class Form:
     rows: tuple[Row, ...]
     input_rows: tuple[int, ...]
     domain: Any
+    source: tuple[Any, ...] = ()
 
     @property
     def energy(self) -> Any:
@@ -72,4 +76,6 @@ class Form:
         value = self.feedthrough * sp.Matrix(self.inputs)
         if self.states:
             value += self.readout * sp.Matrix(self.gradient)
+        if self.source:
+            value += sp.Matrix(self.source)
         return list(value)

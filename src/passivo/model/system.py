@@ -48,6 +48,7 @@ class Model(ABC):
     ports: dict[str, Port]
     signals: tuple[str, ...]
     units: Mapping[str, Unit] = MappingProxyType({})
+    opaque: bool = False  # nothing is known of its energy
 
     @property
     @abstractmethod

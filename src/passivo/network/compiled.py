@@ -64,8 +64,7 @@ class CompiledLink:
     @property
     def rows(self) -> tuple[str, ...]:
         """Its ledger rows: the connection, and its sensor where it has one."""
-        name = self.connection.name
-        return (name, f"{name}.sensor") if self.connection.through.senses else (name,)
+        return row_names(self.connection, self.link)
 
 
 class CompiledNetwork:
@@ -258,6 +257,12 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece
     return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS))
 
 
+def row_names(connection: Connection, link: Link) -> tuple[str, ...]:
+    """Ledger rows of a connection: itself, and its sensor where that is told apart."""
+    name = connection.name
+    return (name, f"{name}.sensor") if connection.through.senses and not link.opaque else (name,)
+
+
 def _placed(layout: Any, sizes: Mapping[str, int]) -> dict[str, int]:
     """Places for sections of a piece of its own."""
     places = {}
@@ -276,14 +281,23 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
     sizes, seen = through.sections(link), through.recorded()
     ordered = [*seen.values(), *(name for name in sizes if name not in seen.values())]
     numbers.update(SEEN=layout.size, SEEN_COUNT=sum(sizes[name] for name in seen.values()))
-    rows = 1 + bool(through.senses)
+    rows = len(row_names(connection, link))
     report = 1 + numbers["SEEN_COUNT"] + rows * A.LEDGER_COLUMNS
     entries = ("CHANGE", "LOST", "BOOKED", "ASIDE", "SLACK", "REST")  # of a period, each begins at 0
-    singles = (*entries, "STORED", "COUNT", "PERIOD", "WAIT", "EVERY", "CURSOR")
+    singles = (*entries, "STORED", "BEYOND", "COUNT", "PERIOD", "WAIT", "EVERY", "CURSOR")
     numbers.update(_placed(layout, {name: sizes[name] for name in ordered}))
     numbers.update(_placed(layout, {f"LINK_{name}": 1 for name in singles}))
     numbers.update(
-        _placed(layout, {"PHASE": 2, "LINK_TIME": 2, "LINK_ACCOUNT": rows * A.ACCOUNT_SIZE, "LINK_REPORT": report})
+        _placed(
+            layout,
+            {
+                "PHASE": 2,
+                "LINK_RECEIVED": 2,
+                "LINK_TIME": 2,
+                "LINK_ACCOUNT": rows * A.ACCOUNT_SIZE,
+                "LINK_REPORT": report,
+            },
+        )
     )
     numbers.update(LINK_REPORT_SIZE=report, LINK_ROWS=rows, LINK_ENTRIES=len(entries))
     names = {"EFFORT": link.effort, "FLOW": link.flow, "FAST": link.fast, "SLOW": link.slow}
@@ -300,5 +314,6 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
         numbers.update(side_numbers(name, side, places))
         numbers.update({f"{name}_STRIDE": piece["WIDTH"] + piece["SIGNALS"], f"{name}_STAGES": piece["STAGES"]})
         numbers[f"{name}_DT"] = piece["DT"]
+    numbers.update(OPAQUE=link.opaque, OPAQUE_TAKEN=numbers["EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"])
     numbers.update(through.numbers(link))
     return Piece(numbers, (), (A.enter, *junction.KERNELS, *through.kernels, schedule.link_keep))

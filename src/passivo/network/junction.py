@@ -27,6 +27,7 @@ class Side:
     width: int
     period: int
     method: Method
+    opaque: bool  # nothing is known of the energy behind it
 
     @property
     def sign(self) -> int:
@@ -65,6 +66,11 @@ class Link:
     @property
     def width(self) -> int:
         return self.effort.width
+
+    @property
+    def opaque(self) -> bool:
+        """Whether one side is opaque: then the verdict is about the other side's port."""
+        return self.effort.opaque or self.flow.opaque
 
 
 @dataclass(frozen=True)
@@ -158,11 +164,13 @@ def settle(m):
     for k in range(LINK_ENTRIES):
         m[LINK_CHANGE + k] = 0.0
     account(m, work)
+    if OPAQUE:
+        watch(m, work)
     size += abs(m[LINK_CHANGE]) + abs(m[LINK_LOST])
     m[LINK_COUNT] += 1.0
     add(m, LINK_TIME, m[LINK_PERIOD])
     time = m[LINK_TIME] + m[LINK_TIME + 1]
-    aside = m[LINK_ASIDE]
+    aside = m[LINK_ASIDE] if LINK_ROWS > 1 else 0.0
     enter(m, LINK_ACCOUNT, m[LINK_CHANGE], work + aside, m[LINK_LOST], m[LINK_BOOKED], size, time)
     remember(m, LINK_ACCOUNT, m[LINK_COUNT])
     if LINK_ROWS > 1:
@@ -183,6 +191,23 @@ def settle(m):
         m[FLOW_TAKEN + k] = 0.0
         m[EFFORT_SIZE + k] = 0.0
         m[FLOW_SIZE + k] = 0.0
+
+
+def watch(m, work):
+    """With an opaque side: what counts is the energy that the known side's port was given beyond all it gave.
+
+    The junction and what is behind it store what they received; what they gave beyond that they created.
+    """
+    hidden = 0.0
+    for k in range(LINK_WIDTH):
+        hidden += m[OPAQUE_TAKEN + k]
+    received = work + hidden
+    add(m, LINK_RECEIVED, received)
+    beyond = max(-(m[LINK_RECEIVED] + m[LINK_RECEIVED + 1]) - m[LINK_BEYOND], 0.0)
+    m[LINK_BEYOND] += beyond
+    m[LINK_CHANGE] = received + beyond - hidden
+    m[LINK_LOST] = 0.0
+    m[LINK_BOOKED] = beyond if KEEPS_BOOK else 0.0
 
 
 def opened(m):
@@ -213,4 +238,4 @@ def show_link(m, at):
         show(m, LINK_ACCOUNT + ACCOUNT_SIZE, at + LEDGER_COLUMNS, 0.0)
 
 
-KERNELS = (opened, settle, show_link, link_report)
+KERNELS = (watch, opened, settle, show_link, link_report)

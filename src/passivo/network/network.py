@@ -263,7 +263,7 @@ def _common(steps: list[Fraction]) -> Fraction:
 def _link(connection: Connection, tick: Fraction) -> Link:
     """What a junction may know of a connection."""
     sides = [
-        Side(str(end), port.kind, port.width, int(end.member.step / tick), end.member.method)
+        Side(str(end), port.kind, port.width, int(end.member.step / tick), end.member.method, end.member.model.opaque)
         for end in (connection.effort, connection.flow)
         for port in (end.member.model.ports[end.name],)
     ]

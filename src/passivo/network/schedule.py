@@ -321,7 +321,7 @@ def offset_of(model: Any, port: str) -> int:
 def _answers(net: Network, key: str, links: Mapping[str, Any]) -> list[Any]:
     """The inputs of a part on which its output depends at once."""
     model = net.members[key].model
-    feedthrough = model.form.feedthrough
+    direct = set().union(*(y.free_symbols for y in model.form.output))
     found = []
     for name, (connection, link) in links.items():
         for side in ("effort", "flow"):
@@ -329,7 +329,7 @@ def _answers(net: Network, key: str, links: Mapping[str, Any]) -> list[Any]:
             if part != key:
                 continue
             at = offset_of(model, port)
-            if all(entry == 0 for entry in feedthrough[:, at : at + link.width]):
+            if not direct & set(model.form.inputs[at : at + link.width]):
                 continue
             if not connection.through.halves:
                 raise InputError(

@@ -3,13 +3,14 @@
 from passivo.model.library.bodies import controlled_rigid_body, rigid_body, rigid_body_control
 from passivo.model.library.chains import toda_chain
 from passivo.model.library.circuits import dc_motor, lc_circuit, microphone
-from passivo.model.library.mechanics import damper, duffing, mass, oscillator, pendulum, spring
+from passivo.model.library.mechanics import damper, device, duffing, mass, oscillator, pendulum, spring, wall
 from passivo.model.library.orbits import kepler
 
 __all__ = [
     "controlled_rigid_body",
     "damper",
     "dc_motor",
+    "device",
     "duffing",
     "kepler",
     "lc_circuit",
@@ -21,4 +22,5 @@ __all__ = [
     "rigid_body_control",
     "spring",
     "toda_chain",
+    "wall",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from passivo.errors import ModelError
 from passivo.model.mechanical import Mechanical
 from passivo.model.ports import effort, flow
+from passivo.model.rendering import Rendering
 from passivo.model.system import System, name_list, number
 
 
@@ -153,4 +154,48 @@ def duffing(alpha: float = 1.0, beta: float = 1.0, m: float = 1.0, b: float = 0.
             "force": ("N", "m/s"),
         },
         name="duffing",
+    )
+
+
+def device(m: float = 0.15, b: float = 2.0) -> System:
+    """A haptic device of one degree of freedom: `q' = p/m`, `p' = −b p/m + Σ f`, `H = p²/(2 m)`.
+
+    m  mass in kg, > 0; default 0.15
+    b  physical damping in N s/m, >= 0; default 2
+
+    States: q in m (no spring holds it), p in kg m/s. Ports (effort): "handle", where a program pushes, and "hand",
+    where a person does; both take a force in N and give the velocity in m/s.
+    """
+    return System(
+        states=["q", "p"],
+        energy="p**2/(2*m)",
+        structure=[[0, 1], [-1, 0]],
+        loss=[[0, 0], [0, "b"]],
+        ports={"handle": effort([0, 1]), "hand": effort([0, 1])},
+        params={"m": m, "b": b},
+        minimum={"q": 0.0, "p": 0.0},
+        positions=["q"],
+        limits=["m > 0", "b >= 0"],
+        units={"q": "m", "p": "kg m/s", "m": "kg", "b": "N s/m", "handle": ("N", "m/s"), "hand": ("N", "m/s")},
+        name="device",
+    )
+
+
+def wall(k: float = 1e3, b: float = 0.0) -> Rendering:
+    """A virtual wall as programs render it: `f = max(k x + b v, 0)` inside, 0 outside; x is what is observed as depth.
+
+    k  stiffness in N/m, >= 0; default 1000
+    b  damping in N s/m, >= 0; default 0
+
+    No states. Port "end" (flow): takes the velocity into the wall in m/s, gives the force in N. Signal: depth in m.
+    It is a law, not a spring: sampled, it creates energy, and the ledger shows how much at its ports.
+    """
+    return Rendering(
+        {"end": flow()},
+        {"end": "Max(k*depth + b*end, 0)*(1 + sign(depth))/2" if b else "k*Max(depth, 0)"},
+        {"k": k, **({"b": b} if b else {})},
+        signals=["depth"],
+        limits=["k >= 0"] + ["b >= 0"] * bool(b),
+        units={"k": "N/m", "depth": "m", "end": ("m/s", "N"), **({"b": "N s/m"} if b else {})},
+        name="wall",
     )
