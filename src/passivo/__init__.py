@@ -37,6 +37,7 @@ _WHERE = {
     "passivo.network.mean_hold": ("MeanHold",),
     "passivo.network.sampler": ("PassiveSampler",),
     "passivo.network.passivity_controller": ("PassivityController",),
+    "passivo.network.coupling": ("VirtualCoupling",),
     "passivo.network.delay_line": ("DelayLine",),
     "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from passivo.model.rendering import Rendering  # noqa: F401
     from passivo.model.symbols import symbols  # noqa: F401
     from passivo.model.system import System  # noqa: F401
+    from passivo.network.coupling import VirtualCoupling  # noqa: F401
     from passivo.network.delay_line import DelayLine  # noqa: F401
     from passivo.network.direct import Direct  # noqa: F401
     from passivo.network.mean_hold import MeanHold  # noqa: F401

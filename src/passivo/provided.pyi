@@ -207,6 +207,9 @@ JITTER: float
 DROPPED: float
 FILTER: float
 CLASSIC: bool
+JUMP: int
+STIFFNESS: int
+ELONGATION: int  # the states of a coupling's spring
 MOST_DAMPING: float
 DAMPING: int
 CAME: int  # waves that came in at the effort end and at the flow end

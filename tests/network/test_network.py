@@ -107,7 +107,9 @@ def test_one_part_alone_is_the_run_of_its_system():
     net = pv.Network()
     net.add("pendulum", pv.library.pendulum(b=0.1), pv.AVF(), step=0.01)
     torque = {"torque": lambda t: pv.cos(3 * t)}
-    alone = pv.simulate(pv.library.pendulum(b=0.1), pv.AVF(), 0.01, 1.0, start={"q": 1.0}, inputs=torque, engine="python")
+    alone = pv.simulate(
+        pv.library.pendulum(b=0.1), pv.AVF(), 0.01, 1.0, start={"q": 1.0}, inputs=torque, engine="python"
+    )
     run = pv.simulate(
         net, until=1.0, start={"pendulum.q": 1.0}, inputs={"pendulum.torque": torque["torque"]}, engine="python"
     )
@@ -246,7 +248,9 @@ def test_rates_must_meet():
 def test_a_loop_of_direct_connections_is_named():
     net = pv.Network()
     one = net.add("one", pv.library.damper(b=1.0), step=1e-3)
-    other = net.add("other", pv.System([], 0, feedthrough=[["r"]], ports={"end": pv.effort()}, params={"r": 2.0}), step=1e-3)
+    other = net.add(
+        "other", pv.System([], 0, feedthrough=[["r"]], ports={"end": pv.effort()}, params={"r": 2.0}), step=1e-3
+    )
     net.connect(one["end"], other["end"], name="rod")
     with pytest.raises(pv.InputError, match=r"one and other|other and one.*rod.*algebraic solve.*pv\.Monolithic"):
         pv.simulate(net, until=0.1, engine="python")

@@ -6,15 +6,16 @@ from collections.abc import Mapping
 from typing import Any
 
 from passivo.errors import ModelError, nearest
+from passivo.model.coupled import Coupled
 from passivo.model.monolithic import Monolithic
 from passivo.model.rendering import Rendering
 from passivo.model.system import Model, System
 
-KINDS = ("System", "Monolithic", "Rendering")
+KINDS = ("System", "Monolithic", "Rendering", "Coupled")
 
 
 def model_from(description: Mapping[str, Any]) -> Model:
-    """The model that `describe()` described, of the kind "System", "Monolithic" or "Rendering".
+    """The model that `describe()` described, of one of the KINDS.
 
     `Mechanical` and `Linear` describe themselves as their Legendre form and come back as a `System`.
     """
@@ -24,6 +25,9 @@ def model_from(description: Mapping[str, Any]) -> Model:
             return System.from_description(description)
         if kind == "Rendering":
             return Rendering.from_description(description)
+        if kind == "Coupled":
+            (k,) = description["params"].values()
+            return Coupled(model_from(description["parts"]["inner"]), description["port"], k, description["name"])
         if kind == "Monolithic":
             parts = {key: model_from(part) for key, part in description["parts"].items()}
             return Monolithic(parts, description["connections"], name=description["name"])

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from passivo.errors import InputError, nearest
+from passivo.network.coupling import VirtualCoupling
 from passivo.network.delay_line import DelayLine
 from passivo.network.direct import Direct
 from passivo.network.junction import Junction
@@ -15,7 +16,8 @@ from passivo.network.sample_hold import PassiveSampleHold
 from passivo.network.sampler import PassiveSampler
 
 JUNCTIONS: dict[str, type[Junction]] = {
-    cls.__name__: cls for cls in (Direct, PassiveSampleHold, MeanHold, PassiveSampler, PassivityController, DelayLine)
+    cls.__name__: cls
+    for cls in (Direct, PassiveSampleHold, MeanHold, PassiveSampler, PassivityController, VirtualCoupling, DelayLine)
 }
 
 

@@ -14,6 +14,7 @@ from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
 from passivo.method.generate import Engine, foreign_sources, part_piece, shared_piece, traced, without_values
 from passivo.method.part import CompiledPart, place_start
+from passivo.model.coupled import Coupled
 from passivo.model.feedback import Law
 from passivo.network import junction, schedule
 from passivo.network.junction import Link, side_numbers
@@ -193,8 +194,8 @@ def split(net: Network, given: Mapping[Any, Any], what: str, known: Any) -> dict
 
 
 def _key(net: Network, formulas: Formulas, engine: Engine) -> list:
-    description, plan = net.describe(), Plan.of(net)
-    parts = [[without_values(part["model"]), part["method"]] for part in description["parts"].values()]
+    plan, observed = Plan.of(net), {signal: str(source) for signal, source in net.observed.items()}
+    parts = [[without_values(member.model.describe()), member.method.describe()] for member in net.members.values()]
     things = [thing for m in net.members.values() for thing in foreign_sources(m.model, m.method)]
     laws = {key: {port: [kind, *texts] for port, (kind, texts) in given.items()} for key, given in formulas.items()}
     joints = [
@@ -202,7 +203,7 @@ def _key(net: Network, formulas: Formulas, engine: Engine) -> list:
         for c, link in zip(net.connections, net.links)
     ]
     order = [list(plan.parts), plan.early, plan.late]
-    return ["network", parts, joints, order, description["observed"], laws, engine, things]
+    return ["network", parts, joints, order, observed, laws, engine, things]
 
 
 def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
@@ -314,6 +315,10 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
         numbers.update(side_numbers(name, side, places))
         numbers.update({f"{name}_STRIDE": piece["WIDTH"] + piece["SIGNALS"], f"{name}_STAGES": piece["STAGES"]})
         numbers[f"{name}_DT"] = piece["DT"]
+    if through.couples:
+        piece, model = parts[connection.flow.member.name].numbers, connection.flow.member.model
+        assert isinstance(model, Coupled)
+        numbers["ELONGATION"] = piece["STATE"] + model.states.index(model.elongations_of(link.name)[0])
     numbers.update(OPAQUE=link.opaque, OPAQUE_TAKEN=numbers["EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"])
     numbers.update(through.numbers(link))
     return Piece(numbers, (), (A.enter, *junction.KERNELS, *through.kernels, schedule.link_keep))

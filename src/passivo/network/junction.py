@@ -27,7 +27,8 @@ class Side:
     width: int
     period: int
     method: Method
-    opaque: bool  # nothing is known of the energy behind it
+    opaque: bool = False  # nothing is known of the energy behind it
+    coupled: bool = False  # the port is the far end of a coupling's spring
 
     @property
     def sign(self) -> int:
@@ -56,8 +57,8 @@ class Link:
 
     @property
     def fast(self) -> Side:
-        """The side with the shorter step; at equal steps the flow side."""
-        return self.effort if self.effort.period < self.flow.period else self.flow
+        """The side with the shorter step; at equal steps the flow side, but with a coupling the device."""
+        return self.effort if self.effort.period < self.flow.period + self.flow.coupled else self.flow
 
     @property
     def slow(self) -> Side:
@@ -89,6 +90,7 @@ class Junction:
     allowance_share: ClassVar[float] = 0.0
     kernels: ClassVar[tuple[Callable, ...]] = ()
     senses: ClassVar[Any] = False  # it reads a device through a sensor, which has a ledger row of its own
+    couples: ClassVar[bool] = False  # it joins two effort ports by a spring that steps with one of them
     halves: ClassVar[bool] = False  # the two directions are independent: to_effort and to_flow instead of exchange
 
     def describe(self) -> dict[str, Any]:

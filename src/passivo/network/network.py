@@ -12,6 +12,7 @@ from passivo.errors import InputError, ModelError, nearest, quoted
 from passivo.method.base import Method
 from passivo.method.catalogue import method_from
 from passivo.method.part import checked_method, seconds
+from passivo.model.coupled import Coupled
 from passivo.model.describe import model_from
 from passivo.model.expression import RESERVED
 from passivo.model.ports import Port
@@ -34,14 +35,20 @@ class End:
         return f"{self.member.name}.{self.name}"
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Member:
-    """A part of a network: `member["force"]` is its port (or signal, or state)."""
+    """A part of a network: `member["force"]` is its port (or signal, or state).
+
+    `model` is the `base` that was added, with the springs of couplings at its ports.
+    """
 
     name: str
-    model: Model
+    base: Model
     method: Method
     step: Fraction
+
+    def __post_init__(self) -> None:
+        self.model = self.base
 
     def __getitem__(self, name: str) -> End:
         known = [*self.model.ports, *self.model.signals, *self.model.states]
@@ -52,10 +59,13 @@ class Member:
 
 @dataclass(frozen=True)
 class Connection:
+    """Two ports and what joins them; `named` are the ports as they were given, which a coupling changes."""
+
     name: str
     effort: End
     flow: End
     through: Junction
+    named: tuple[str, str]
 
 
 class Network:
@@ -104,7 +114,12 @@ class Network:
             if any(end in (link.effort, link.flow) for link in self.connections) or a == b:
                 raise InputError(f"port {str(end)!r} is connected twice; give the part a second port for it")
         ports = [end.member.model.ports[end.name] for end in ends]
-        if ports[0].kind == ports[1].kind:
+        couples = junction.couples and ports[0].kind == ports[1].kind == "effort"
+        if junction.couples and not couples:
+            raise InputError(
+                f"a VirtualCoupling is a spring between two effort ports, but '{a}' and '{b}' are not both"
+            )
+        if ports[0].kind == ports[1].kind and not couples:
             kind, between = ports[0].kind, "spring" if ports[0].kind == "effort" else "mass"
             raise InputError(
                 f"'{a}' and '{b}' are both {kind} ports; a connection joins an effort port and a flow port: "
@@ -112,12 +127,24 @@ class Network:
             )
         if ports[0].width != ports[1].width:
             raise InputError(f"'{a}' is {ports[0].width} wide and '{b}' is {ports[1].width} wide; widths must be equal")
-        effort, flow = ends if ports[0].kind == "effort" else ends[::-1]
+        if couples:  # the device is the faster one, or the one that was added first
+            order = list(self.members)
+            effort, flow = sorted(ends, key=lambda end: (end.member.step, order.index(end.member.name)))
+        else:
+            effort, flow = ends if ports[0].kind == "effort" else ends[::-1]
         title = f"{flow}-{effort}" if name is None else str(name)
         if title in self._titles or title in RESERVED or not title:
             raise InputError(f"the connection's name {quoted(title)} is taken, reserved or empty; choose another")
-        connection = Connection(title, effort, flow, junction)
-        junction.check(_link(connection, _common([effort.member.step, flow.member.step])))
+        named, before = (str(effort), str(flow)), flow.member.model
+        if couples:
+            flow.member.model = Coupled(before, flow.name, junction.k, title)  # type: ignore[attr-defined]
+            flow = End(flow.member, title)
+        connection = Connection(title, effort, flow, junction, named)
+        try:
+            junction.check(_link(connection, _common([effort.member.step, flow.member.step])))
+        except InputError:
+            flow.member.model = before
+            raise
         self.connections.append(connection)
 
     def observe(self, source: End, signal: End) -> None:
@@ -206,8 +233,8 @@ class Network:
                 raise ModelError(f"the network has no parameter {quoted(name)}; {nearest(name, self.params)}")
             part, _, inner = name.partition(".")
             changes.setdefault(part, {})[inner] = value
-        models = {key: self.members[key].model.with_params(**given) for key, given in changes.items()}
-        return self.rebuilt({key: models.get(key, member.model) for key, member in self.members.items()})
+        models = {key: self.members[key].base.with_params(**given) for key, given in changes.items()}
+        return self.rebuilt({key: models.get(key, member.base) for key, member in self.members.items()})
 
     def rebuilt(self, models: Mapping[str, Model]) -> Network:
         """The same network with other models in it."""
@@ -215,12 +242,17 @@ class Network:
         for key, member in self.members.items():
             twin.add(key, models[key], member.method, step=member.step)  # type: ignore[arg-type]
         for c in self.connections:
-            a, b = (twin.members[end.member.name][end.name] for end in (c.effort, c.flow))
-            twin.connect(a, b, c.through, c.name)
+            twin.connect(twin.end(c.named[0]), twin.end(c.named[1]), c.through, c.name)
         for signal, source in self.observed.items():
-            part, _, name = signal.partition(".")
-            twin.observe(twin.members[source.member.name][source.name], twin.members[part][name])
+            twin.observe(twin.end(str(source)), twin.end(signal))
         return twin
+
+    def end(self, name: str) -> End:
+        """The end called "part.name"."""
+        part, _, inner = name.partition(".")
+        if part not in self.members:
+            raise InputError(f"the network has no part {quoted(part)}; {nearest(part, self.members)}")
+        return self.members[part][inner]
 
     def describe(self) -> dict[str, Any]:
         """Everything the network is, as plain data."""
@@ -228,10 +260,10 @@ class Network:
             "kind": "Network",
             "name": self.name,
             "parts": {
-                key: {"model": member.model.describe(), "method": member.method.describe(), "step": str(member.step)}
+                key: {"model": member.base.describe(), "method": member.method.describe(), "step": str(member.step)}
                 for key, member in self.members.items()
             },
-            "connections": [[c.name, str(c.effort), str(c.flow), c.through.describe()] for c in self.connections],
+            "connections": [[c.name, *c.named, c.through.describe()] for c in self.connections],
             "observed": {signal: str(source) for signal, source in self.observed.items()},
         }
 
@@ -242,11 +274,10 @@ class Network:
         for key, part in data["parts"].items():
             method = method_from(part["method"])
             net.add(key, model_from(part["model"]), method, step=Fraction(part["step"]))  # type: ignore[arg-type]
-        at = lambda name: net.members[name.split(".", 1)[0]][name.split(".", 1)[1]]  # noqa: E731
-        for name, effort, flow, through in data["connections"]:
-            net.connect(at(effort), at(flow), junction_from(through), name)
+        for name, one, other, through in data["connections"]:
+            net.connect(net.end(one), net.end(other), junction_from(through), name)
         for signal, source in data["observed"].items():
-            net.observe(at(source), at(signal))
+            net.observe(net.end(source), net.end(signal))
         return net
 
     def __repr__(self) -> str:
@@ -263,7 +294,15 @@ def _common(steps: list[Fraction]) -> Fraction:
 def _link(connection: Connection, tick: Fraction) -> Link:
     """What a junction may know of a connection."""
     sides = [
-        Side(str(end), port.kind, port.width, int(end.member.step / tick), end.member.method, end.member.model.opaque)
+        Side(
+            port=str(end),
+            kind=port.kind,
+            width=port.width,
+            period=int(end.member.step / tick),
+            method=end.member.method,
+            opaque=end.member.model.opaque,
+            coupled=connection.through.couples and end is connection.flow,
+        )
         for end in (connection.effort, connection.flow)
         for port in (end.member.model.ports[end.name],)
     ]

@@ -66,7 +66,17 @@ def keep(m, out):
         m[CURSOR] += REPORT_SIZE
 
 
-PART_KERNELS = (fetch, expose, share, keep)
+def jump(m, row, energy):
+    """Energy that a coupling brought into a row by moving its spring between two steps."""
+    time = m[TIME] + m[TIME + 1]
+    enter(m, ACCOUNTS + row * ACCOUNT_SIZE, energy, energy, 0.0, 0.0, abs(energy), time)
+    if ROWS > 1:
+        enter(m, ACCOUNTS + ROWS * ACCOUNT_SIZE, energy, energy, 0.0, 0.0, abs(energy), time)
+    m[ALL_CHANGE] += energy
+    m[ALL_SCALE] += abs(energy)
+
+
+PART_KERNELS = (fetch, expose, share, keep, jump)
 
 # -- kernels of a link and of the whole: `keep` with other names ----------------------------------------------------
 
@@ -172,6 +182,10 @@ def texts(net: Network, plan: Plan) -> list[str]:
         begin.when(starts(prefix), [f"{prefix}fetch(m, table)"])
     for condition, lines in _exchanges(net, plan, links):
         begin.when(condition, lines)
+    for name, (connection, link) in links.items():
+        if connection.through.couples:
+            device, prefix = plan.parts[_part(link.effort.port)], plan.links[name]
+            begin.when(f"{starts(device)} and m[{prefix}PHASE] > 0.0", [f"{prefix}track(m)"])
     for key in plan.early:
         prefix = plan.parts[key]
         begin.when(starts(prefix), [*_step(plan, key), f"{prefix}expose(m)"])
@@ -185,7 +199,12 @@ def texts(net: Network, plan: Plan) -> list[str]:
         for link in slow_ends[key]:
             end.when(f"{link}due", [f"{link}turn(m)"])
         end.when(f"{plan.parts[key]}due", _step(plan, key))
-    for prefix in plan.links.values():
+    for name, (connection, link) in links.items():
+        prefix = plan.links[name]
+        if connection.through.couples:
+            part = _part(link.flow.port)
+            row = [row.name for row in net.members[part].model.form.rows].index(name)
+            end.when(f"{prefix}due", [f"{prefix}move(m)", f"{plan.parts[part]}jump(m, {row}, m[{prefix}JUMP])"])
         end.when(f"{prefix}due", [f"{prefix}settle(m)", f"{prefix}link_keep(m, out)"])
     end.when("COMMON_due", ["total_book(m)", "total_keep(m, out)"])
     return [begin.text, end.text, _report(plan)]
