@@ -30,6 +30,7 @@ _WHERE = {
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
     "passivo.method.part": ("Part", "compile"),
+    "passivo.network.ledger_clamp": ("Clamp", "LedgerClamp", "include"),
     "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
     "passivo.run.run": ("Run",),
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from passivo.model.ports import Port, effort, flow  # noqa: F401
     from passivo.model.symbols import symbols  # noqa: F401
     from passivo.model.system import System  # noqa: F401
+    from passivo.network.ledger_clamp import Clamp, LedgerClamp, include  # noqa: F401
     from passivo.run.audit import Audit, audit  # noqa: F401
     from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
     from passivo.run.inputs import Held, Noise  # noqa: F401
