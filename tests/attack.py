@@ -9,13 +9,14 @@ from __future__ import annotations
 import inspect
 from dataclasses import dataclass, field
 from functools import cache
-from math import inf, isfinite, sqrt
+from math import sqrt
 
 import numpy as np
 
 from passivo.kernel.cache import load
 from passivo.kernel.module import assemble, numbers_of
 from passivo.network import clamp as K
+from passivo.network.clamp import *
 from passivo.network.ledger_clamp import LedgerClamp, setup
 
 # environments; what they want depends on the measured positions alone
@@ -24,7 +25,7 @@ DELAY = 10
 # operators: the table as it is, or times the direction of the velocity or of the force
 TABLE, ALONG_VELOCITY, ALONG_FORCE = range(3)
 # what `attack` tells
-LEAST, ENERGY, SCALE, TIME_OF_LEAST, FORCE_SQUARED, ERROR_SQUARED, TOLD = range(7)
+LEAST, ENERGY, SCALE, REACH, FORCE_SQUARED, ERROR_SQUARED, TOLD = range(7)
 
 
 def wish(m, at, kind, value, tick, elapsed, past, noise):
@@ -60,7 +61,7 @@ def wish(m, at, kind, value, tick, elapsed, past, noise):
 
 
 def operate(m, at, react, row, v, held, hand):
-    """The operator's force in one piece: a row of the table, or its first number along a direction, as far as allowed."""
+    """The operator's force in one piece: a row of the table, or its first number times the bound along a direction."""
     w = int(m[at + CLAMP_WIDTH])
     matrices = at + CLAMP_HEAD + CLAMP_SECTIONS * w
     for i in range(w):
@@ -89,7 +90,7 @@ def operate(m, at, react, row, v, held, hand):
         hand[i] = size * part
 
 
-def drift(x, v, held, hand, inverse, dt, now, told):
+def drift(x, v, held, hand, inverse, dt, told):
     """The mass moves for dt under constant forces; energy at the end, and the least on the way."""
     w = x.shape[0]
     pull = 0.0
@@ -106,7 +107,6 @@ def drift(x, v, held, hand, inverse, dt, now, told):
             dip = told[ENERGY] + turn * (pull + 0.5 * turn * curve)
             if dip < told[LEAST]:
                 told[LEAST] = dip
-                told[TIME_OF_LEAST] = now + turn
     work = 0.0
     for i in range(w):
         a = 0.0
@@ -116,11 +116,12 @@ def drift(x, v, held, hand, inverse, dt, now, told):
         x[i] = old + dt * (v[i] + 0.5 * dt * a)
         work += held[i] * (x[i] - old)  # the positions as they are rounded
         told[SCALE] += abs(held[i] * (x[i] - old))
+        if abs(held[i] * x[i]) > told[REACH]:
+            told[REACH] = abs(held[i] * x[i])
         v[i] += dt * a
     told[ENERGY] += work
     if told[ENERGY] < told[LEAST]:
         told[LEAST] = told[ENERGY]
-        told[TIME_OF_LEAST] = now + dt
 
 
 def attack(m, at, guarded, skew, cut, kind, value, react, pieces, res, x, v, inverse, table, taus, noise, told):
@@ -130,7 +131,6 @@ def attack(m, at, guarded, skew, cut, kind, value, react, pieces, res, x, v, inv
     past = np.zeros((DELAY, w))
     held = np.zeros(w)
     hand = np.zeros(w)
-    now = 0.0
     age = 0.0
     for k in range(taus.shape[0]):
         elapsed = taus[k - 1] if k > 0 else taus[0]
@@ -176,14 +176,13 @@ def attack(m, at, guarded, skew, cut, kind, value, react, pieces, res, x, v, inv
                 age = cut
             else:
                 age += dt
-            drift(x, v, held, hand, inverse, dt, now + done, told)
+            drift(x, v, held, hand, inverse, dt, told)
             done = end if age != cut else done + dt
             if last:
                 piece += 1
                 done = end
                 if piece < pieces:
                     operate(m, at, react, table[k * pieces + piece], v, held, hand)
-        now += taus[k]
     return 0
 
 
@@ -192,16 +191,17 @@ NAMES = {name: value for name, value in globals().items() if name.isupper() and 
 
 
 @cache
-def module(engine: str = "numba"):
-    """The clamp's kernels and the adversary's in one generated module."""
+def module(engine: str = "numba", change: tuple[str, str] = ("", "")):
+    """The clamp's kernels and the adversary's in one generated module; `change`: a text in it, and another instead."""
     texts = [inspect.getsource(kernel) for kernel in (*KERNELS, attack)]
     numbers = {**numbers_of(K), **NAMES}
 
     def text() -> str:
         written = assemble("The clamp under attack", engine, numbers, [], KERNELS, [attack, tick_many])
-        return "import numpy as np\n" + written if engine != "cuda" else written
+        assert change[0] in written
+        return "import numpy as np\n" + (written.replace(*change) if change[0] else written)
 
-    return load(["attack", engine, numbers, texts, inspect.getsource(tick_many)], text)
+    return load(["attack", engine, numbers, texts, inspect.getsource(tick_many), change], text)
 
 
 def tick_many(m, at, positions, wanted, times, forces):
@@ -249,8 +249,8 @@ class Case:
         more = self.heavier * np.trace(mass) * more @ more.T / self.width**2
         self.inverse = np.ascontiguousarray(np.linalg.inv(mass + more))
 
-    def run(self, operator, guarded=True):
-        """Told numbers, and the block after the run."""
+    def run(self, operator, guarded=True, by=None):
+        """Told numbers, and the block after the run; `by`: another module than the compiled one."""
         react, table = operator
         encoder = self.options.encoder
         assert not isinstance(encoder, tuple)
@@ -258,7 +258,7 @@ class Case:
         x, v = np.zeros(self.width), np.zeros(self.width)
         longest = self.options.longest if self.options.longest is not None else self.period
         cut = longest if self.options.watchdog else np.inf
-        module().attack(
+        (by or module()).attack(
             block, 0, guarded, self.options.skew, cut, self.kind, self.value, react, self.pieces, float(encoder), x, v,
             self.inverse, table, self.taus, self.noise, told,
         )  # fmt: skip
@@ -297,13 +297,19 @@ class Case:
         return [(react, np.ascontiguousarray(table)) for react, table in tables]
 
 
+def in_play(told):
+    """The energies that rounding goes by: all work that was done either way, and force times position."""
+    return told[SCALE] + told[REACH]
+
+
 def worst(case, guarded=True):
-    """Least energy, the same in shares of the energies in play below −credit, and the blocks of all 18 operators."""
+    """Least energy, how far it is below −credit in shares of the energies in play, and the blocks of all operators."""
     least, breach, blocks = 0.0, -np.inf, []
     for operator in case.operators():
         told, block = case.run(operator, guarded)
         least = min(least, told[LEAST])
-        breach = max(breach, (-case.options.credit - told[LEAST]) / (case.options.credit + told[SCALE]))
+        below = -case.options.credit - told[LEAST]
+        breach = max(breach, below / (1e-30 + case.options.credit + in_play(told)))
         blocks.append(block)
     return least, breach, blocks
 
@@ -325,4 +331,4 @@ def climb(case, rounds=300, seed=0):
         if told[LEAST] <= best:
             best, found, signs = told[LEAST], told, trial
     assert found is not None
-    return best, found[SCALE]
+    return best, in_play(found)

@@ -6,9 +6,9 @@ import subprocess
 
 import numpy as np
 import pytest
-from attack import module
 
 import passivo as pv
+from attack import module
 from passivo.network import clamp as K
 from passivo.network.ledger_clamp import LedgerClamp, setup, size
 

@@ -1,6 +1,6 @@
 """The port ledger clamp as kernels (spec 1.7): the last thing before a force is written to a device.
 
-A force F_k is held on [s_k, s_{k+1}) and opposes the motion: M ẍ = −F + f. What the port has absorbed by then is exactly
+A force F_k is held on [s_k, s_{k+1}) and opposes the motion: M ẍ = −F + f. The port has absorbed exactly
 `E(t) = Σ F_j·(x_{j+1} − x_j) + F_k·(x(t) − x_k)`. Whatever the environment wants, the clamp lets through only forces
 with `g(F) <= max(L, 0)`, L a lower bound of E0 + E, and then E(t) >= −E0 at every instant, also inside the holds:
 
@@ -107,7 +107,7 @@ CLAMP_TINY = 1e-60  # up to here energy is none: below, rounding is no longer re
 CLAMP_BRIEF = 1e-9  # of Θ: a shorter time is none
 
 
-# -- set-up -------------------------------------------------------------------------------------------------------------
+# -- set-up ------------------------------------------------------------------------------------------------------------
 
 
 def clamp_begin(m, at):
@@ -257,7 +257,7 @@ def clamp_largest(m, square, w):
     return largest
 
 
-# -- one tick -----------------------------------------------------------------------------------------------------------
+# -- one tick ----------------------------------------------------------------------------------------------------------
 
 
 def clamp_tick(m, at, elapsed):
@@ -460,7 +460,7 @@ def clamp_account(m, at, elapsed):
 
 
 def clamp_damp(m, at, elapsed):
-    """AIM and GOAL: the wanted force, with damping added where there is too little energy to hold it, never reversed."""
+    """AIM and GOAL: the wanted force, with damping added where energy to hold it lacks, but never reversed."""
     w = int(m[at + CLAMP_WIDTH])
     sections = at + CLAMP_HEAD
     matrices = sections + CLAMP_SECTIONS * w
@@ -548,7 +548,7 @@ def clamp_hold(m, at, elapsed, share):
     m[at + CLAMP_PAST_NORM] = norm
 
 
-# -- what a force needs -------------------------------------------------------------------------------------------------
+# -- what a force needs ------------------------------------------------------------------------------------------------
 
 
 def clamp_lower(m, matrix, vector, result, w):

@@ -24,7 +24,7 @@ def include() -> Path:
 
 @dataclass(frozen=True)
 class LedgerClamp:
-    """What may stand behind a device without ever giving it energy: any simulator, at any rate, late, delayed or active.
+    """Stands between a device and any simulator, at any rate, late, delayed or active: no energy comes out of it.
 
     The energy absorbed at the port never falls below −credit, at any instant, as long as the assumptions hold: `mass`,
     `hand`, `encoder` and `longest` are true. Forces F oppose the motion; the device feels −F. SI units throughout.
@@ -34,20 +34,20 @@ class LedgerClamp:
                     A number bounds the Euclidean norm, one number per component each component (mixed units need
                     that); several wide it becomes the largest √(f'M⁻¹f) such an f can have
     encoder         steps of the position sensors, a number or one per component; 0 says that positions are exact
-    longest         no force is held longer than this (default: the period); without a watchdog the longest tick there is
+    longest         no force is held longer than this (default: the period); without a watchdog the longest tick
     watchdog        whether the hardware drops the force by itself `longest` seconds after it was written. Say True only
                     if it does
     skew            the force is written this long after the position was sampled; needs `limit`
     limit           the largest force, as a number or one per component like `hand`; none by default
     credit          energy lent at the start, E0; also the only energy that can ever be lost
     floor           the ledger may always save up this much, E_floor
-    stiffness       and the energy of a spring this stiff pressed with the last force, K_fl; several wide the spring acts
-                    on the mean of the mass diagonal, ω² = stiffness/mean
+    stiffness       and the energy of a spring this stiff pressed with the last force, K_fl; several wide the spring
+                    acts on the mean of the mass diagonal, ω² = stiffness/mean
     damping         largest damping added where energy lacks, α_max in N s/m (default 0.67 mass/period); several wide
                     damping is proportional to the mass, and `damping` belongs to the mean of its diagonal
     reserve         how many times the energy needed to hold the wanted force the ledger should have, κ
     device_damping  damping the handle surely has, in N s/m: `share` of what it burns is credited, and the guarantee
-                    then holds for hand's port instead of the clamp's
+                    then holds for the hand's port instead of the clamp's
     mode            several wide: "project" onto the nearest allowed force in the mass metric, or "scale" the wanted one
 
     Holding a force F needs F(T²(F + hand)/mass + encoder) joules. Keep the encoder below about 0.01 T² hand/mass, or
@@ -158,7 +158,8 @@ class Clamp:
             force = guard.tick(position, wanted, elapsed)    # what may be written; the device feels -force
 
     `tick` never raises over a value: an exception would leave the last force on the motors. A position or time that is
-    no number gives force 0 and a restart of the samples, a wanted force that is none counts as 0; `refused` counts them.
+    no number (NaN, infinite, None) gives force 0 and a restart of the samples, a wanted force that is none counts as
+    0; `refused` counts both.
     """
 
     def __init__(self, options: LedgerClamp, width: int, period: float):
@@ -187,6 +188,8 @@ class Clamp:
         return memory[self._force] if w == 1 else np.array(memory[self._force : self._force + w])
 
     def _several(self, values: Any, what: str) -> list[float]:
+        if values is None:
+            return [math.nan] * self.width
         try:
             array = np.asarray(values, dtype=float)
         except (TypeError, ValueError):
@@ -251,7 +254,7 @@ class Clamp:
     def report(self) -> str:
         """What happened so far, in sentences; the first says whether the guarantee held."""
         m, longest = self.memory, self.memory[K.CLAMP_LONGEST]
-        held = f"never gave out more than {-self.least:.3g} J (credit {self.options.credit:.3g} J)"
+        held = f"never gave out more than {max(-self.least, 0.0):.3g} J (credit {self.options.credit:.3g} J)"
         lines = [f"{self.ticks} ticks: the port absorbed {self.energy:.4g} J and {held}."]
         lines.append(f"The force was limited in {self.limited} ticks, damping added in {self.damped}.")
         if self.cut:
