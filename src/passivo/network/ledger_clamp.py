@@ -254,7 +254,7 @@ class Clamp:
     def report(self) -> str:
         """What happened so far, in sentences; the first says whether the guarantee held."""
         m, longest = self.memory, self.memory[K.CLAMP_LONGEST]
-        held = f"never gave out more than {max(-self.least, 0.0):.3g} J (credit {self.options.credit:.3g} J)"
+        held = f"never gave out more than {abs(self.least):.3g} J (credit {self.options.credit:.3g} J)"
         lines = [f"{self.ticks} ticks: the port absorbed {self.energy:.4g} J and {held}."]
         lines.append(f"The force was limited in {self.limited} ticks, damping added in {self.damped}.")
         if self.cut:
