@@ -14,7 +14,7 @@ from math import sqrt
 import numpy as np
 
 from passivo.kernel.cache import load
-from passivo.kernel.module import assemble, numbers_of
+from passivo.kernel.module import Piece, assemble, numbers_of
 from passivo.network import clamp as K
 from passivo.network.clamp import *
 from passivo.network.ledger_clamp import LedgerClamp, setup
@@ -197,7 +197,7 @@ def module(engine: str = "numba", change: tuple[str, str] = ("", "")):
     numbers = {**numbers_of(K), **NAMES}
 
     def text() -> str:
-        written = assemble("The clamp under attack", engine, numbers, [], KERNELS, [attack, tick_many])
+        written = assemble("The clamp under attack", engine, [Piece(numbers, [], KERNELS)], [attack, tick_many])
         assert change[0] in written
         return "import numpy as np\n" + (written.replace(*change) if change[0] else written)
 

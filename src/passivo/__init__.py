@@ -30,6 +30,13 @@ _WHERE = {
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
     "passivo.method.part": ("Part", "compile"),
+    "passivo.network.network": ("Network",),
+    "passivo.network.direct": ("Direct",),
+    "passivo.network.sample_hold": ("PassiveSampleHold",),
+    "passivo.network.mean_hold": ("MeanHold",),
+    "passivo.network.sampler": ("PassiveSampler",),
+    "passivo.network.passivity_controller": ("PassivityController",),
+    "passivo.network.delay_line": ("DelayLine",),
     "passivo.network.ledger_clamp": ("Clamp", "LedgerClamp", "include"),
     "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
@@ -92,7 +99,14 @@ if TYPE_CHECKING:
     from passivo.model.ports import Port, effort, flow  # noqa: F401
     from passivo.model.symbols import symbols  # noqa: F401
     from passivo.model.system import System  # noqa: F401
+    from passivo.network.delay_line import DelayLine  # noqa: F401
+    from passivo.network.direct import Direct  # noqa: F401
     from passivo.network.ledger_clamp import Clamp, LedgerClamp, include  # noqa: F401
+    from passivo.network.mean_hold import MeanHold  # noqa: F401
+    from passivo.network.network import Network  # noqa: F401
+    from passivo.network.passivity_controller import PassivityController  # noqa: F401
+    from passivo.network.sample_hold import PassiveSampleHold  # noqa: F401
+    from passivo.network.sampler import PassiveSampler  # noqa: F401
     from passivo.run.audit import Audit, audit  # noqa: F401
     from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
     from passivo.run.inputs import Held, Noise  # noqa: F401

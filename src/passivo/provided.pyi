@@ -60,6 +60,7 @@ ACCOUNTS: int
 PORT_WORK: int
 REPORT: int
 ACCOUNT_SIZE: int
+A_ROUNDOFF: int
 LEDGER_COLUMNS: int
 UNKNOWN: int
 RESIDUAL: int
@@ -109,3 +110,134 @@ def commit(m) -> int: ...  # Move the state by STEP.
 def solve(m, h) -> int: ...  # Find STEP.
 def book(m, h) -> None: ...  # Book the step.
 def add(m, at, value) -> None: ...  # Compensated sum.
+def enter(m, at, change, work, lost, booked, scale, time) -> None: ...  # Book into one account.
+def remember(m, at, count) -> None: ...  # Remember the bias at marked steps.
+def show(m, account, at, stored) -> None: ...  # The columns of an account, for a report.
+def show_rows(m, at) -> float: ...  # Those of every account of a part.
+def report(m) -> None: ...  # Fill REPORT.
+
+# -- a part in a network
+DT: int
+PHASE: int  # ticks into the period, and their number
+FEED: int  # where its next outside inputs stand in the table, and how far apart
+FREE: tuple[int, ...]  # the inputs that come from outside
+FREE_COUNT: int
+IS_FREE: tuple[bool, ...]  # for each port component
+TAKEN: int  # work since the last exchange of the junction at a port, sum and sum of sizes
+TAKEN_SIZE: int
+MOVED: int  # integral of the output since then
+WAIT: int
+EVERY: int
+CURSOR: int
+
+# -- a junction; FAST and SLOW are the same sides by their steps
+LINK_WIDTH: int
+EFFORT_OUTPUT: int
+EFFORT_INPUT: int
+EFFORT_STRIDE: int
+EFFORT_STAGES: int
+EFFORT_TAKEN: int
+EFFORT_SIZE: int
+EFFORT_MOVED: int
+EFFORT_DT: int
+FLOW_OUTPUT: int
+FLOW_INPUT: int
+FLOW_STRIDE: int
+FLOW_STAGES: int
+FLOW_TAKEN: int
+FLOW_SIZE: int
+FLOW_MOVED: int
+FLOW_DT: int
+FAST_SIGN: int
+FAST_OUTPUT: int
+FAST_INPUT: int
+FAST_STRIDE: int
+FAST_STAGES: int
+FAST_MOVED: int
+SLOW_SIGN: int
+SLOW_OUTPUT: int
+SLOW_INPUT: int
+SLOW_STRIDE: int
+SLOW_STAGES: int
+LINK_CHANGE: int
+LINK_LOST: int
+LINK_BOOKED: int
+LINK_ASIDE: int  # what a sensor made of the energy, with a bound that grows by SLACK and may stand out by REST
+LINK_SLACK: int
+LINK_REST: int
+LINK_ENTRIES: int
+LINK_ROWS: int
+LINK_STORED: int
+LINK_COUNT: int
+LINK_PERIOD: int
+LINK_TIME: int
+LINK_ACCOUNT: int
+LINK_REPORT: int
+LINK_REPORT_SIZE: int
+LINK_WAIT: int
+LINK_EVERY: int
+LINK_CURSOR: int
+SEEN: int  # what a junction shows
+SEEN_COUNT: int
+ERROR: int  # HE
+POWER: int
+READ: int
+SENT: int
+ROOM: int
+STAGGERED: bool
+MEASURED: int
+INCREMENT: int
+PLACE: int
+LINE: int
+RANDOM: int
+TURN: int
+HELD: int
+BOUND: int
+VELOCITY: int
+RATE: int
+LAG: int
+SENSES: bool
+ENCODER: float
+DELAY: int
+JITTER: float
+DROPPED: float
+FILTER: float
+CLASSIC: bool
+MOST_DAMPING: float
+DAMPING: int
+CAME: int  # waves that came in at the effort end and at the flow end
+DEBT: int
+LEFTWARD: int  # waves on their way: when due, and how large
+RIGHTWARD: int
+LINE_LENGTH: int
+VARYING: int
+IMPEDANCE: float
+PRINTED_BOUND: bool
+
+def give(m, at, stride, stages, value) -> None: ...  # Hold a value at an input.
+def account(m, work) -> None: ...  # What a junction stores, loses and books of a period.
+def hold(m, k, effort) -> None: ...  # A device holds an effort.
+def sense(m) -> None: ...  # What is seen of a device's motion.
+def link_report(m) -> None: ...
+
+# -- a whole network
+TICK: int
+FAILED: int
+ALL_CHANGE: int  # since the last common tick
+ALL_WORK: int
+ALL_LOST: int
+ALL_BOOKED: int
+ALL_SCALE: int
+COMMON_PERIOD: int
+TOTAL: int
+TOTAL_COUNT: int
+TOTAL_TIME: int
+TOTAL_REPORT: int
+TOTAL_REPORT_SIZE: int
+TOTAL_WAIT: int
+TOTAL_EVERY: int
+TOTAL_CURSOR: int
+
+def total_report(m) -> None: ...
+def begin(m, table, out) -> bool: ...  # Inputs and exchanges of the periods that begin at tick t.
+def end(m, out) -> bool: ...  # Steps and books of the periods that end there.

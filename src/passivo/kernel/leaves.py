@@ -13,11 +13,11 @@ from passivo.ledger import accounts
 from passivo.model.form import Form
 
 
-def lay_out(form: Form, stages: int) -> Layout:
-    """The sections of the memory that do not depend on the method."""
+def lay_out(form: Form, stages: int, base: int = 0) -> Layout:
+    """The sections of the memory that do not depend on the method; the memory of the part begins at `base`."""
     n, w, s, rows = len(form.states), len(form.inputs), len(form.signals), len(form.rows)
     sizes = constants(form, stages)
-    layout = Layout()
+    layout = Layout(base)
     for name, size in (
         ("TIME", 2), ("COUNT", 1), ("STATUS", 1),
         ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("CUTS", 1), ("LEVEL", 1), ("GAP", 1), ("DEFECT", 1),

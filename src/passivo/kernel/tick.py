@@ -71,9 +71,20 @@ def tick(m, h):
     return OK
 
 
+def show_rows(m, at):
+    """The columns of every account, from `at` on; the energy stored in all of them."""
+    energy(m)
+    whole = 0.0
+    for r in range(ROWS):
+        whole += m[ENERGY + r]
+        show(m, ACCOUNTS + r * ACCOUNT_SIZE, at + r * LEDGER_COLUMNS, m[ENERGY + r])
+    if ROWS > 1:
+        show(m, ACCOUNTS + ROWS * ACCOUNT_SIZE, at + ROWS * LEDGER_COLUMNS, whole)
+    return whole
+
+
 def report(m):
     """Fill REPORT: time, states, inputs, outputs, work per port component, and six columns for each account."""
-    energy(m)
     output(m)
     at = REPORT
     m[at] = m[TIME] + m[TIME + 1]
@@ -87,18 +98,7 @@ def report(m):
     for k in range(WIDTH):
         m[at + k] = m[OUTPUT + k]
         m[at + WIDTH + k] = m[PORT_WORK + 2 * k] + m[PORT_WORK + 2 * k + 1]
-    at += 2 * WIDTH
-    whole = 0.0
-    for r in range(ACCOUNTS_COUNT):
-        account = ACCOUNTS + r * ACCOUNT_SIZE
-        if r < ROWS:
-            whole += m[ENERGY + r]
-            m[at] = m[ENERGY + r]
-        else:
-            m[at] = whole
-        for column in range(LEDGER_COLUMNS - 1):
-            m[at + 1 + column] = m[account + 2 * column] + m[account + 2 * column + 1]
-        at += LEDGER_COLUMNS
+    show_rows(m, at + 2 * WIDTH)
 
 
 def look(m):
@@ -144,5 +144,5 @@ def run(m, h, table, out, steps, every):
     return steps
 
 
-KERNELS = (commit, tick, report)
+KERNELS = (commit, tick, show_rows, report)
 ENTRIES = (look, refresh, step, run)

@@ -87,6 +87,13 @@ def enter(m, at, change, work, lost, booked, scale, time):
         m[at + A_HIGH + 1] = time
 
 
+def show(m, account, at, stored):
+    """The columns of an account for a report that begins at `at`."""
+    m[at] = stored
+    for column in range(LEDGER_COLUMNS - 1):
+        m[at + 1 + column] = m[account + 2 * column] + m[account + 2 * column + 1]
+
+
 def remember(m, at, count):
     """At marked steps (half of a run of known length, else powers of two) remember the bias found so far."""
     if count >= m[at + A_MARK]:

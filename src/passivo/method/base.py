@@ -27,6 +27,7 @@ class Method(ABC):
                "symplectic"        the flow of a closed lossless canonical system is symplectic
     applies    the systems it takes, in a few words; `for_model` and `write` refuse the others
     nodes      where in the step the inputs are read, as shares of it
+    works_at_start  the work of a step is h y'u with the output y at its start
     """
 
     order: ClassVar[int]
@@ -35,6 +36,7 @@ class Method(ABC):
     nodes: ClassVar[tuple[float, ...]] = (0.5,)
     kernels: ClassVar[tuple[Callable, ...]] = ()
     keeps_book: ClassVar[bool] = False
+    works_at_start: ClassVar[bool] = False
 
     def describe(self) -> dict[str, Any]:
         return {"kind": type(self).__name__, **asdict(self)}

@@ -8,7 +8,7 @@ import uuid
 from abc import ABC
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from passivo.errors import InputError, nearest
 from passivo.kernel import cache, tick
@@ -16,6 +16,9 @@ from passivo.ledger import accounts as A
 from passivo.method.base import Method, laws_of
 from passivo.model.feedback import Feedback, Law
 from passivo.model.system import Model
+
+if TYPE_CHECKING:
+    from passivo.kernel.module import Piece
 
 Engine = Literal["numba", "python", "cuda"]
 
@@ -47,8 +50,12 @@ def _key(model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[s
     """Everything that shapes the code; last the sources of what is not Passivo's own."""
     description = without_values(model.describe())
     texts = {port: [kind, *parts] for port, (kind, parts) in formulas.items()}
-    foreign = [text for thing in (*_classes(model), *type(method).__mro__, *method.kernels) for text in _foreign(thing)]
-    return ["part", description, method.describe(), texts, engine, foreign]
+    return ["part", description, method.describe(), texts, engine, foreign_sources(model, method)]
+
+
+def foreign_sources(model: Model, method: Method) -> list[str]:
+    """The sources of what shapes the code and is not Passivo's own."""
+    return [text for thing in (*_classes(model), *type(method).__mro__, *method.kernels) for text in _foreign(thing)]
 
 
 def _classes(model: Model) -> list[type]:
@@ -83,7 +90,24 @@ def source_text(
     model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine
 ) -> str:
     """Derive, generate, assemble: everything that needs SymPy."""
+    from passivo.kernel import module
+
+    piece = part_piece(model, method, formulas)
+    return module.assemble(piece.numbers["TITLE"], engine, [shared_piece(), piece], tick.ENTRIES)
+
+
+def shared_piece() -> Piece:
+    """Functions and numbers that are the same for every model and method."""
     from passivo.kernel import functions, module
+
+    return module.Piece(module.numbers_of(A, tick), (), (*functions.KERNELS, A.add, A.exceed, A.show, A.remember))
+
+
+def part_piece(
+    model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], base: int = 0
+) -> Piece:
+    """A model with a method, its memory from `base` to SIZE."""
+    from passivo.kernel import module
     from passivo.kernel.leaves import constants, lay_out, write_model
     from passivo.kernel.source import Source
 
@@ -93,7 +117,7 @@ def source_text(
         offsets[name] = (at, port.width)
         at += port.width
     laws = laws_of(form, offsets, formulas)
-    layout = lay_out(form, stages)
+    layout = lay_out(form, stages, base)
     source = Source(layout, layout.slots("PARAM", form.params))
     write_model(source, layout, form, laws.feedback)
     numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages)}
@@ -102,9 +126,7 @@ def source_text(
     sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
     numbers.update(sections)
     numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
-    homes = dict.fromkeys(sys.modules[kernel.__module__] for kernel in method.kernels)
-    fixed = module.numbers_of(A, tick, *homes)
+    fixed = module.numbers_of(*dict.fromkeys(sys.modules[kernel.__module__] for kernel in method.kernels))
     assert not fixed.keys() & numbers.keys(), f"a kernel file redefines {fixed.keys() & numbers.keys()}"
     numbers.update(fixed)
-    kernels = (*functions.KERNELS, A.add, A.exceed, A.enter, A.remember, A.book, *tick.KERNELS, *method.kernels)
-    return module.assemble(numbers["TITLE"], engine, numbers, source.functions, kernels, tick.ENTRIES)
+    return module.Piece(numbers, source.functions, (A.enter, A.book, *tick.KERNELS, *method.kernels))

@@ -145,6 +145,7 @@ class ExplicitEuler(OneStage):
 
     order: ClassVar = 1
     nodes: ClassVar = (0.0,)
+    works_at_start: ClassVar = True
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         return ends.a

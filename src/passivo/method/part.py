@@ -59,13 +59,20 @@ class CompiledPart:
     """
 
     def __init__(
-        self, model: Model, method: Method, step: float, module: ModuleType, engine: Engine, laws: Mapping[str, Any]
+        self,
+        model: Model,
+        method: Method,
+        step: float,
+        module: ModuleType,
+        engine: Engine,
+        laws: Mapping[str, Any],
+        memory: np.ndarray | None = None,
     ):
         self.model, self.method, self.engine = model, method, engine
         self.laws = dict(laws)
         self.module = module
         self.dt = step
-        self.memory = np.zeros(module.SIZE)
+        self.memory = np.zeros(module.SIZE) if memory is None else memory  # in a network all parts share one
         self.params = dict(model.params)
         self._bind()
         self._section("PARAM", len(self.params))[:] = list(self.params.values())
@@ -304,6 +311,18 @@ def seconds(value: Any, what: str) -> Fraction:
     return result
 
 
+def checked_method(model: Model, method: Any) -> Method:
+    """The method with what it takes from the model filled in; a model without states needs none."""
+    if method is None and not model.states:
+        method = ImplicitMidpoint()  # nothing to advance: any method books the feedthrough
+    if not isinstance(method, Method):
+        hint = (
+            f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
+        )
+        raise MethodError(f"expected a method, got {method!r}; {hint}")
+    return method.for_model(model)
+
+
 def compile(
     model: Model,
     method: Method | None = None,
@@ -323,22 +342,20 @@ def compile(
         raise ModelError(f"expected a System, got {model!r}")
     if engine not in get_args(Engine):
         raise InputError(f"there is no engine {engine!r}; {nearest(str(engine), get_args(Engine))}")
-    if method is None and not model.states:
-        method = ImplicitMidpoint()  # nothing to advance: any method books the feedthrough
-    if not isinstance(method, Method):
-        hint = (
-            f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
-        )
-        raise MethodError(f"expected a method, got {method!r}; {hint}")
     size = float(seconds(step, "step"))
-    method = method.for_model(model)
-    values = checked_state(model, start or {})
+    method = checked_method(model, method)
+    checked_state(model, start or {})
     part = CompiledPart(model, method, size, generate(model, method, laws or {}, engine), engine, laws or {})
-    for name, value in values.items():
-        part.state[model.states.index(name)] = value
+    place_start(part, start or {})
+    return part
+
+
+def place_start(part: CompiledPart, start: Mapping[Any, float]) -> None:
+    """Put a part into its first state."""
+    for name, value in checked_state(part.model, start).items():
+        part.state[part.model.states.index(name)] = value
     part._refresh()
     _check_state(part, "the start", "give another start=")
-    return part
 
 
 def _check_state(part: CompiledPart, what: str, remedy: str) -> None:

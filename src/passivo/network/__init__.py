@@ -1,1 +1,1 @@
-"""Parts with their own rates and what stands between them; so far the port ledger clamp."""
+"""Parts with their own rates, joined by junctions that book energy."""

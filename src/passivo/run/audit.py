@@ -8,9 +8,9 @@ formed again from the stored states. A thinned run is replayed from its start an
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
 from passivo.method.part import CompiledPart, compile
 from passivo.model.expression import EXTENDED, evaluate, to_text
+from passivo.network.compiled import compile_network
+from passivo.network.network import Network
 from passivo.run.inputs import Inputs, rebuild
+from passivo.run.network_run import NetworkRecorder, NetworkRun
 from passivo.run.run import COLUMNS, FIELDS, Run
-from passivo.run.save import content_hash, load, read
+from passivo.run.save import NETWORK_FIELDS, content_hash, load, read
 from passivo.run.simulate import Recorder
 
 STATE_TOLERANCE = 1e-12  # of |x| before and after a step
@@ -50,38 +53,91 @@ class Audit:
         return "\n".join([f"audit FAILED. {head}", *(f"  - {finding}" for finding in self.findings[:SHOWN]), *rest])
 
 
-def audit(run: Run | str | os.PathLike, progress: Callable[[int, int], None] | None = None) -> Audit:
+def audit(run: Run | NetworkRun | str | os.PathLike, progress: Callable[[int, int], None] | None = None) -> Audit:
     """Audit a run, or the file it was saved to."""
     findings: list[str] = []
-    if not isinstance(run, Run):
+    if not isinstance(run, Run | NetworkRun):
         facts, arrays, recorded = read(run)
         if content_hash(facts, arrays) != recorded:
             findings.append("the file's contents do not match the hash it was saved with: something in it was altered")
         run = load(run)
     if run.steps == 0:
         return Audit("nothing to repeat: the run stopped in its first step", 0, run.verdict, findings)
-    given = rebuild(run.drive, run.tables)
-    if given is None:
+    runs = run.runs if isinstance(run, NetworkRun) else {"": run}
+    drives = {key: _drive(part) for key, part in runs.items()}
+    if None in drives.values():
         findings.append("an input was a Python function too long to be kept: the run cannot be repeated")
         return Audit("not repeated", 0, run.verdict, findings)
-    drive = Inputs(run.model, given, run.steps)
-    repeat = _recompute if run.record_every == 1 else _replay
-    return repeat(run, drive, findings, progress)
+    if isinstance(run, NetworkRun):
+        return _network(run, cast(Any, drives), findings, progress)
+    drive = cast(Inputs, drives[""])
+    if run.record_every > 1:
+        return _replay(run, drive, findings, progress)
+    nodes = np.array(run.method.nodes)
+    verdict = _recompute(run, drive, lambda k: drive.rows(k, (k + nodes)[None] * run.step)[0], findings, progress)
+    return Audit("recomputed in extended precision", run.steps, verdict, findings)
+
+
+def _drive(run: Run) -> Inputs | None:
+    given = rebuild(run.drive, run.tables)
+    return None if given is None else Inputs(run.model, given, run.steps)
 
 
 def _replay(run: Run, drive: Inputs, findings: list[str], progress: Callable | None) -> Audit:
     part = _part(run, drive, run.engine)
     again = Recorder(part, drive, run.steps, run.record_every, progress).go()
-    for name in FIELDS:
+    _equal(run, again, FIELDS, "", findings)
+    verdict = judge(again.arrays["accounts"], 0, run.rows, stopped=run.stopped)
+    return Audit("replayed bit for bit", run.steps, verdict, findings)
+
+
+def _equal(run: Any, again: Any, fields: Iterable[str], whose: str, findings: list[str]) -> None:
+    """Bit for bit: the arrays of a run and of its repetition."""
+    for name in fields:
         mine, theirs = again.arrays[name], run.arrays[name]
         if mine.shape != theirs.shape:
-            findings.append(f"{name} has shape {theirs.shape} in the file, {mine.shape} when repeated")
+            findings.append(f"{whose}{name} has shape {theirs.shape} in the file, {mine.shape} when repeated")
         elif (different := mine.view(np.int64) != theirs.view(np.int64)).any():
             row = int(np.nonzero(different)[0][0])
             where = "" if name == "accounts" else f", first at t = {run.time[row]:.6g} s"
-            findings.append(f"{name} differs from the repeated run{where}")
+            findings.append(f"{whose}{name} differs from the repeated run{where}")
+
+
+def _network(run: NetworkRun, drives: Mapping[str, Inputs], findings: list[str], progress: Callable | None) -> Audit:
+    """Each part step by step in extended precision, where all steps are stored; then the whole bit for bit."""
+    how = "replayed bit for bit"
+    if run.record_every == 1:
+        how = "every part recomputed in extended precision, the whole replayed bit for bit"
+        for key, part in run.runs.items():
+            found: list[str] = []
+            _recompute(part, drives[key], _held_rows(run.net, key, part, drives[key]), found, progress)
+            findings += [f"part {key}: {finding}" for finding in found]
+    laws = {f"{key}.{port}": law for key, drive in drives.items() for port, law in drive.laws.items()}
+    start = {f"{key}.{name}": value for key, part in run.runs.items() for name, value in part.start.items()}
+    network = compile_network(run.net, start, laws, cast(Any, run.engine))
+    network.half_at(run.planned // 2)
+    again = NetworkRecorder(network, drives, run.ticks, run.record_every, progress).go()
+    _equal(run, again, NETWORK_FIELDS, "", findings)
+    for key, part in run.runs.items():
+        _equal(part, again.runs[key], FIELDS, f"part {key}: ", findings)
+    for name, link in run.links.items():
+        _equal(link, again.links[name], link.arrays, f"junction {name}: ", findings)
     verdict = judge(again.arrays["accounts"], 0, run.rows, stopped=run.stopped)
-    return Audit("replayed bit for bit", run.steps, verdict, findings)
+    return Audit(how, run.ticks, verdict, findings)
+
+
+def _held_rows(net: Network, key: str, run: Run, drive: Inputs) -> Callable[[int], np.ndarray]:
+    """The inputs of each step of a part: outside ones as given, those that junctions set as recorded."""
+    nodes = np.array(run.method.nodes)
+    free = [f"{key}.{port}" in net.ports for port, p in run.model.ports.items() for _ in range(p.width)]
+    set_ = ~np.array(free + [f"{key}.{signal}" in net.signals for signal in run.model.signals], dtype=bool)
+
+    def rows(k: int) -> np.ndarray:
+        each = drive.rows(k, (k + nodes)[None] * run.step)[0].reshape(len(nodes), -1).copy()
+        each[:, set_] = run.arrays["inputs"][k + 1, set_]
+        return each.reshape(-1)
+
+    return rows
 
 
 def _part(run: Run, drive: Inputs, engine: Any) -> CompiledPart:
@@ -91,17 +147,18 @@ def _part(run: Run, drive: Inputs, engine: Any) -> CompiledPart:
     return part
 
 
-def _recompute(run: Run, drive: Inputs, findings: list[str], progress: Callable | None) -> Audit:
+def _recompute(
+    run: Run, drive: Inputs, rows: Callable[[int], np.ndarray], findings: list[str], progress: Callable | None
+) -> Verdict:
+    """Every step anew from the stored state before it, with the inputs `rows(k)`; the verdict on books of its own."""
     steps = _Steps(run, _part(run, drive, "python"), findings)
     steps.compare_energies()
-    nodes = np.array(run.method.nodes)
     with np.errstate(all="ignore"):
         for k in range(run.steps):
-            steps.take(k, drive.rows(k, (np.array([[k]]) + nodes) * run.step)[0])
+            steps.take(k, rows(k))
             if progress is not None and k % 256 == 255:
                 progress(k + 1, run.steps)
-    verdict = steps.verdict()
-    return Audit("recomputed in extended precision", run.steps, verdict, findings)
+    return steps.verdict()
 
 
 class _Steps:

@@ -17,9 +17,10 @@ from passivo.method.catalogue import METHODS
 from passivo.method.generate import Engine
 from passivo.model.system import Model
 from passivo.run.ahead import Ahead, load
+from passivo.run.record import checked_every, whole_steps
 from passivo.run.reference import EXPLICIT, Problem, Reference, find
 from passivo.run.run import Run
-from passivo.run.simulate import Recorder, checked_every, stage_times, whole_steps
+from passivo.run.simulate import Recorder, stage_times
 
 ROWS = 2000  # recorded rows, about, unless the user says otherwise
 TIMED = 1024  # steps that are timed

@@ -17,6 +17,7 @@ import numpy as np
 
 from passivo.errors import InputError
 from passivo.ledger.verdict import Verdict
+from passivo.run.network_run import NetworkRun
 from passivo.run.run import COLUMNS, Run
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; their yellow is too pale for lines, and a dark
@@ -117,7 +118,7 @@ def trace(axis: Any, lines: Sequence[Line], power: int = 0) -> None:
         axis.plot(time, height, label=short(line.name), **{**dots, **line.style})
 
 
-def ledger_of(run: Run) -> dict[str, np.ndarray]:
+def ledger_of(run: Run | NetworkRun) -> dict[str, np.ndarray]:
     """Part -> (time, column) of the ledger in joules, as `draw_ledger` takes it; the last one is the total."""
     return {name: run.arrays["ledger"][:, i] for i, name in enumerate(run.rows)}
 
@@ -146,7 +147,7 @@ def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], v
     colour = VERDICTS[verdict.kind]
     lines = [Line("created by the numerics", time, total["created"], {"color": colour, "zorder": 3})]
     if total["booked"].any():
-        lines.append(Line("booked", time, total["booked"], {"color": "black", "linestyle": DASHED}))
+        lines.append(Line("booked", time, total["booked"], {"color": "black", "linestyle": DASHED, "zorder": 4}))
     draw(below, lines, "created", "J", band=_roundoff(time, verdict, step))
     legend(below)
 

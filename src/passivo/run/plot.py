@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
 import numpy as np
 
+from passivo.network.network import Network
 from passivo.run.draw import (
     COLOURS,
     DASHED,
@@ -30,6 +31,7 @@ from passivo.run.draw import (
     time_label,
     write,
 )
+from passivo.run.network_run import NetworkRun
 from passivo.run.run import Run
 
 MOST_AXES = 8
@@ -43,6 +45,7 @@ class Series:
     name: str
     kind: str
     unit: str
+    time: np.ndarray
     values: np.ndarray
 
     @property
@@ -55,7 +58,7 @@ class Series:
         return self.unit == other.unit and np.array_equal(self.values, other.values)
 
 
-def plot(run: Run, path: str | PathLike | None = None) -> Any:
+def plot(run: Run | NetworkRun, path: str | PathLike | None = None) -> Any:
     """Draw `run`; write it to `path` if given, and return the figure.
 
     On the left states and driven ports, one axis per unit; on the right the ledger; the verdict is the title.
@@ -68,7 +71,7 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
         left = [axis for side in beside for axis in side.subplots(len(groups), squeeze=False)[:, 0]]
         right = list(ledger.subplots(2))
         for axis, group in zip(left, groups):
-            _group(axis, run.time, group)
+            _group(axis, group)
         draw_ledger(right, run.time, ledger_of(run), run.verdict, run.step)
         for column in filter(None, (left, right)):
             _clock(column, run)
@@ -78,7 +81,7 @@ def plot(run: Run, path: str | PathLike | None = None) -> Any:
     return picture
 
 
-def _groups(run: Run) -> list[list[Series]]:
+def _groups(run: Run | NetworkRun) -> list[list[Series]]:
     """Series that share an axis, in order; the last group takes what is left over."""
     groups: dict[str, list[Series]] = {}
     for series in _series(run):
@@ -89,25 +92,41 @@ def _groups(run: Run) -> list[list[Series]]:
     return [*found[: MOST_AXES - 1], [series for group in found[MOST_AXES - 1 :] for series in group]]
 
 
-def _series(run: Run) -> list[Series]:
+def _series(run: Run | NetworkRun) -> list[Series]:
     """All states, and the ports and signals that something came in through."""
-    model, inputs, outputs = run.model, run.arrays["inputs"], run.arrays["outputs"]
-    states = [Series(s, "state", model.unit(s), run.arrays["states"][:, i]) for i, s in enumerate(model.states)]
+    if isinstance(run, NetworkRun):
+        parts = [_named(series, key) for key, part in run.runs.items() for series in _of_part(part, run.net, key)]
+        shown = [(name, link["error"]) for name, link in run.links.items() if "error" in link.widths]
+        errors = [Series(f"{name} error", "state", "J", link.time.values, link.values) for name, link in shown]
+        return parts + errors
+    return _of_part(run)
+
+
+def _named(series: Series, part: str) -> Series:
+    return replace(series, name=f"{part}.{series.name}")
+
+
+def _of_part(run: Run, net: Network | None = None, key: str = "") -> list[Series]:
+    """The series of one part; in a network, of its ports only those that are driven from outside."""
+    model, inputs, outputs, time = run.model, run.arrays["inputs"], run.arrays["outputs"], run.time
+    make = lambda name, kind, unit, values: Series(name, kind, unit, time, values)  # noqa: E731
+    states = [make(s, "state", model.unit(s), run.arrays["states"][:, i]) for i, s in enumerate(model.states)]
     taken, given, at = [], [], 0
     for name, port in model.ports.items():
-        if np.nan_to_num(inputs[:, at : at + port.width]).any():
+        free = net is None or f"{key}.{name}" in net.ports
+        if free and np.nan_to_num(inputs[:, at : at + port.width]).any():
             for i in range(port.width):
                 entry = name if port.width == 1 else f"{name}[{i}]"
                 gives = f"{entry} port, {'flow' if port.kind == 'effort' else 'effort'}"
-                taken.append(Series(f"{entry} in", "input", model.unit(name), inputs[:, at + i]))
-                given.append(Series(gives, "output", model.unit(name, gives=True), outputs[:, at + i]))
+                taken.append(make(f"{entry} in", "input", model.unit(name), inputs[:, at + i]))
+                given.append(make(gives, "output", model.unit(name, gives=True), outputs[:, at + i]))
         at += port.width
-    signals = [Series(s, "signal", model.unit(s), inputs[:, at + i]) for i, s in enumerate(model.signals)]
+    signals = [make(s, "signal", model.unit(s), inputs[:, at + i]) for i, s in enumerate(model.signals)]
     given = [series for series in given if not any(series.repeats(state) for state in states)]
     return states + taken + given + [series for series in signals if np.nan_to_num(series.values).any()]
 
 
-def _group(axis: Any, time: np.ndarray, group: list[Series]) -> None:
+def _group(axis: Any, group: list[Series]) -> None:
     if len({series.group for series in group}) > 1:
         group, what, unit = [_share(series) for series in group], "the others, each as a\nshare of its largest", "1"
     else:
@@ -115,7 +134,7 @@ def _group(axis: Any, time: np.ndarray, group: list[Series]) -> None:
     many, mixed = len(group) > MOST_NAMES, len({series.kind for series in group}) > 1
     colours = ramp(len(group)) if many else COLOURS
     lines = [
-        Line(series.name, time, series.values, {"color": colour, **_strokes(series, many, mixed)})
+        Line(series.name, series.time, series.values, {"color": colour, **_strokes(series, many, mixed)})
         for series, colour in zip(group, colours)
     ]
     draw(axis, lines, what, unit)
@@ -144,10 +163,10 @@ def _names(group: list[Series]) -> str:
 def _share(series: Series) -> Series:
     largest = size_of(series.values) or 1.0
     name = f"{short(series.name, 14)} / {largest:.3g} {series.unit}".rstrip()
-    return Series(name, series.kind, "1", series.values / largest)
+    return replace(series, name=name, unit="1", values=series.values / largest)
 
 
-def _clock(column: list[Any], run: Run) -> None:
+def _clock(column: list[Any], run: Run | NetworkRun) -> None:
     """The time axis of a column of axes, written once at its foot."""
     for axis in column[:-1]:
         axis.tick_params(labelbottom=False)
@@ -159,9 +178,8 @@ def _clock(column: list[Any], run: Run) -> None:
             axis.set_xticks([0.0])
 
 
-def _title(picture: Any, run: Run) -> None:
+def _title(picture: Any, run: Run | NetworkRun) -> None:
     width = 120 if picture.get_figwidth() > 6 else 58
     colour, verdict = VERDICTS[run.verdict.kind], textwrap.fill(str(run.verdict), width)
-    facts = f"{short(run.model.name, 60)} by {type(run.method).__name__}, {run.steps} steps of {run.step:g} s"
     picture.suptitle(verdict, x=0.01, ha="left", fontsize=10, color=colour, fontweight="bold")
-    picture.supxlabel(facts, x=0.99, ha="right", fontsize=8, color=GREY)
+    picture.supxlabel(run.headline, x=0.99, ha="right", fontsize=8, color=GREY)

@@ -115,16 +115,7 @@ class Run:
         raise InputError(f"the run has no {name!r}; {nearest(name, [*self.model.states, *self.inputs])}")
 
     def _series(self, name: str, values: np.ndarray, unit: str) -> xr.DataArray:
-        import xarray as xr
-
-        dims = ("time", "component")[: values.ndim]
-        attrs = {"units": unit} if unit else {}
-        return xr.DataArray(values, dims=dims, coords={"time": self._clock}, name=name, attrs=attrs)
-
-    @property
-    def _clock(self) -> tuple[str, np.ndarray, dict[str, str]]:
-        """The time coordinate of all labelled arrays."""
-        return ("time", self.time, {"units": "s"})
+        return series(name, values, unit, self.time)
 
     @property
     def inputs(self) -> _Components:
@@ -145,16 +136,7 @@ class Run:
     @cached_property
     def ledger(self) -> xr.Dataset:
         """Dimensions (time, part), part "total" included; all columns but `stored` are cumulative, in joules."""
-        import xarray as xr
-
-        values = self.arrays["ledger"]
-        if values.shape[1] == 1:
-            values = np.repeat(values, 2, axis=1)
-        parts = self.parts
-        return xr.Dataset(
-            {name: (("time", "part"), values[:, :, i], {"units": "J"}) for i, name in enumerate(COLUMNS)},
-            coords={"time": self._clock, "part": [*parts, "total"]},
-        )
+        return ledger_dataset(self.arrays["ledger"], self.parts, self.time)
 
     @property
     def parts(self) -> list[str]:
@@ -204,9 +186,34 @@ class Run:
 
         return audit(self)
 
+    @property
+    def headline(self) -> str:
+        """What was run, in one line."""
+        return f"{self.model.name[:60]} by {type(self.method).__name__}, {self.steps} steps of {self.step:g} s"
+
     def __repr__(self) -> str:
-        what = f"{self.model.name} by {type(self.method).__name__}"
-        return f"<run of {what}: {self.steps} steps of {self.step:g} s; {self.verdict}>"
+        return f"<run of {self.headline}; {self.verdict}>"
+
+
+def series(name: str, values: np.ndarray, unit: str, time: np.ndarray) -> xr.DataArray:
+    """A labelled array over time, with units."""
+    import xarray as xr
+
+    dims = ("time", "component")[: values.ndim]
+    attrs = {"units": unit} if unit else {}
+    return xr.DataArray(values, dims=dims, coords={"time": ("time", time, {"units": "s"})}, name=name, attrs=attrs)
+
+
+def ledger_dataset(values: np.ndarray, parts: list[str], time: np.ndarray) -> xr.Dataset:
+    """Ledger columns (time, row, column) as a labelled table; a single row is also the total."""
+    import xarray as xr
+
+    if values.shape[1] == 1:
+        values = np.repeat(values, 2, axis=1)
+    return xr.Dataset(
+        {name: (("time", "part"), values[:, :, i], {"units": "J"}) for i, name in enumerate(COLUMNS)},
+        coords={"time": ("time", time, {"units": "s"}), "part": [*parts, "total"]},
+    )
 
 
 class _Components(Mapping):

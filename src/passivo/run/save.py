@@ -20,14 +20,17 @@ import numpy as np
 from passivo.errors import FileError
 from passivo.method.catalogue import method_from
 from passivo.model.describe import model_from
+from passivo.network.network import Network
+from passivo.run.network_run import LinkRun, NetworkRun
 from passivo.run.run import FIELDS, Run
 
 FORMAT = 1
+NETWORK_FIELDS = ("time", "ledger", "accounts")
 LARGEST = 2**35  # bytes of an array; a run records far less
 PACKAGES = ("numpy", "numba", "llvmlite", "sympy")
 
 
-def save(run: Run, path: str | os.PathLike) -> None:
+def save(run: Run | NetworkRun, path: str | os.PathLike) -> None:
     """Write `run` to the folder `path`; an older run there is replaced once the new one is complete."""
     import zarr
 
@@ -37,12 +40,12 @@ def save(run: Run, path: str | os.PathLike) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     scratch = Path(tempfile.mkdtemp(prefix=".saving-", dir=target.parent))
     try:
-        arrays = {name: run.arrays[name] for name in FIELDS} | {f"input.{k}": v for k, v in run.tables.items()}
+        arrays = _network_arrays(run) if isinstance(run, NetworkRun) else _arrays(run)
         group = zarr.open_group(scratch / "run", mode="w")
         for name, values in arrays.items():
             stored = group.create_array(name, shape=values.shape, dtype=values.dtype, chunks=_chunks(values))
             stored[...] = values
-        facts = _facts(run)
+        facts = _network_facts(run) if isinstance(run, NetworkRun) else _facts(run)
         group.attrs.put({"passivo": facts, "hash": content_hash(facts, arrays)})
         if target.exists():
             shutil.rmtree(target)
@@ -61,9 +64,13 @@ def write_columns(path: str | os.PathLike, columns: Mapping[str, np.ndarray]) ->
         table.writerows(zip_longest(*(values.tolist() for values in columns.values()), fillvalue=""))
 
 
-def load(path: str | os.PathLike) -> Run:
+def load(path: str | os.PathLike) -> Run | NetworkRun:
     """Read a saved run; nothing is compiled."""
     facts, arrays, _ = read(path)
+    return _network(facts, arrays) if "network" in facts else _run(facts, arrays)
+
+
+def _run(facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Run:
     return Run.restored(
         model=model_from(facts["model"]),
         method=method_from(facts["method"]),
@@ -84,6 +91,20 @@ def load(path: str | os.PathLike) -> Run:
     )
 
 
+def _network(facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> NetworkRun:
+    of = lambda prefix: {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}  # noqa: E731
+    runs = {key: _run(part, of(f"part.{key}.")) for key, part in facts["parts"].items()}
+    links = {name: LinkRun(name, widths, **of(f"link.{i}.")) for i, (name, widths) in enumerate(facts["links"].items())}
+    return NetworkRun(
+        Network.from_description(facts["network"]),
+        runs,
+        links,
+        rows=tuple(facts["rows"]),
+        **{name: arrays[name] for name in NETWORK_FIELDS},
+        **{name: facts[name] for name in ("engine", "record_every", "ticks", "planned", "stopped")},
+    )
+
+
 def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray], str]:
     """(facts, arrays, recorded hash) of a saved run."""
     import zarr
@@ -99,7 +120,7 @@ def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]
             if array.nbytes > LARGEST:
                 raise FileError(f"{path} is damaged: {name} says it holds {array.nbytes / 2**30:.3g} GiB")
         arrays = {name: np.asarray(array[...]) for name, array in group.arrays()}
-        missing = set(FIELDS) - set(arrays)
+        missing = set(NETWORK_FIELDS if "network" in facts else FIELDS) - set(arrays)
         if missing:
             raise FileError(f"{path} is incomplete: {', '.join(sorted(missing))} missing")
         return facts, arrays, str(group.attrs["hash"])
@@ -107,6 +128,34 @@ def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]
         raise
     except Exception as error:  # each codec has errors of its own
         raise FileError(f"{path} cannot be read as a saved run, it is damaged: {error}") from error
+
+
+def _arrays(run: Run) -> dict[str, np.ndarray]:
+    return {name: run.arrays[name] for name in FIELDS} | {f"input.{k}": v for k, v in run.tables.items()}
+
+
+def _network_arrays(run: NetworkRun) -> dict[str, np.ndarray]:
+    arrays = {name: run.arrays[name] for name in NETWORK_FIELDS}
+    arrays |= {f"part.{key}.{name}": v for key, part in run.runs.items() for name, v in _arrays(part).items()}
+    return arrays | {
+        f"link.{i}.{name}": v for i, link in enumerate(run.links.values()) for name, v in link.arrays.items()
+    }
+
+
+def _network_facts(run: NetworkRun) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "network": run.net.describe(),
+        "parts": {key: _facts(part) for key, part in run.runs.items()},
+        "links": {name: link.widths for name, link in run.links.items()},
+        "engine": run.engine,
+        "record_every": run.record_every,
+        "ticks": run.ticks,
+        "planned": run.planned,
+        "rows": list(run.rows),
+        "stopped": run.stopped,
+        "verdict": run.verdict.sentence,
+    }
 
 
 def _facts(run: Run) -> dict[str, Any]:

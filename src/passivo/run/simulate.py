@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
 from passivo.errors import InputError, StepError
 from passivo.method.base import Method
 from passivo.method.generate import Engine
-from passivo.method.part import CompiledPart, compile, seconds
+from passivo.method.part import CompiledPart, compile
 from passivo.model.system import Model
+from passivo.network.network import Network
 from passivo.run.inputs import Inputs
+from passivo.run.network_run import NetworkRun, simulate_network
+from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
 from passivo.run.run import Run
 
 CHUNK = 16384  # steps per call of the compiled loop: bounds the memory of tabulated inputs
-RECORD_LIMIT = 4 * 2**30  # bytes of recorded rows
 
 
+@overload
 def simulate(
-    model: Model,
-    method: Method | None = None,
-    step: float = 1e-3,
+    model: Network,
+    method: None = None,
+    step: None = None,
     until: float = 1.0,
     *,
     start: Mapping[Any, float] | None = None,
@@ -31,9 +33,37 @@ def simulate(
     record_every: int = 1,
     engine: Engine = "numba",
     progress: Callable[[int, int], None] | None = None,
-) -> Run:
+) -> NetworkRun: ...
+@overload
+def simulate(
+    model: Model,
+    method: Method | None = None,
+    step: float | None = None,
+    until: float = 1.0,
+    *,
+    start: Mapping[Any, float] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    record_every: int = 1,
+    engine: Engine = "numba",
+    progress: Callable[[int, int], None] | None = None,
+) -> Run: ...
+def simulate(
+    model: Model | Network,
+    method: Method | None = None,
+    step: float | None = None,
+    until: float = 1.0,
+    *,
+    start: Mapping[Any, float] | None = None,
+    inputs: Mapping[str, Any] | None = None,
+    record_every: int = 1,
+    engine: Engine = "numba",
+    progress: Callable[[int, int], None] | None = None,
+) -> Run | NetworkRun:
     """Step `model` by `method` from 0 until the last tick <= `until`; gives a `Run`.
 
+    A `Network` states methods and steps itself; it gives a `NetworkRun`, and names are "part.name".
+
+    step          seconds; default 1e-3
     start         state name -> value; the others start at the model's minimum, or at 0
     inputs        port or signal name -> number, array, function of t, Noise, Feedback, Relation or Held; default 0
     record_every  keep every n-th row (the last one always); all steps are booked in the ledger
@@ -42,27 +72,17 @@ def simulate(
 
     A step that fails raises a `StepError`; its `run` holds what was computed until then, with verdict "none".
     """
-    steps, every = whole_steps(step, until), checked_every(record_every)
+    if isinstance(model, Network):
+        if method is not None or step is not None:
+            raise InputError("a network's parts have methods and steps of their own; give them in net.add(...)")
+        return simulate_network(model, until, start, inputs, record_every, engine, progress)
+    size = 1e-3 if step is None else step
+    steps, every = whole_steps(size, until), checked_every(record_every)
     drive = Inputs(model, inputs, steps) if isinstance(model, Model) else None
-    part = compile(model, method, step, start=start, laws=drive.laws if drive else None, engine=engine)
+    part = compile(model, method, size, start=start, laws=drive.laws if drive else None, engine=engine)
     assert drive is not None
     part.half_at(steps // 2)
     return Recorder(part, drive, steps, every, progress).go()
-
-
-def whole_steps(step: Any, until: Any) -> int:
-    """How many steps of `step` seconds fit into `until` seconds, one at least."""
-    size, duration = seconds(step, "step"), seconds(until, "until")
-    steps = int(duration / size * (1 + Fraction(1, 10**12)))  # 60*0.03 is meant as 1.8, whatever its last digit
-    if steps < 1:
-        raise InputError(f"until = {until} s is shorter than one step of {step} s; nothing to simulate")
-    return steps
-
-
-def checked_every(record_every: Any) -> int:
-    if not isinstance(record_every, int | np.integer) or record_every < 1:
-        raise InputError(f"record_every must be a whole number >= 1, not {record_every!r}")
-    return int(record_every)
 
 
 def stage_times(part: CompiledPart, first: int, count: int) -> np.ndarray:

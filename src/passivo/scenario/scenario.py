@@ -344,7 +344,7 @@ class _Build:
         return [name for name in params if _refused(model, name, params[name])] or list(params)
 
     def count_steps(self, run: Any) -> None:
-        from passivo.run.simulate import whole_steps
+        from passivo.run.record import whole_steps
 
         with self.at("run", self._blamed("until")):
             steps = whole_steps(run.step, run.until)

@@ -1,0 +1,270 @@
+"""`Network`: parts with methods and steps of their own, joined through junctions. Description, checked as it grows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+from passivo.errors import InputError, ModelError, nearest, quoted
+from passivo.method.base import Method
+from passivo.method.catalogue import method_from
+from passivo.method.part import checked_method, seconds
+from passivo.model.describe import model_from
+from passivo.model.expression import RESERVED
+from passivo.model.ports import Port
+from passivo.model.system import Model, checked_name
+from passivo.network.catalogue import junction_from
+from passivo.network.direct import Direct
+from passivo.network.junction import Junction, Link, Side
+
+LONGEST_PERIOD = 10**6  # ticks after which all parts must have met
+
+
+@dataclass(frozen=True)
+class End:
+    """A port, signal or state of a member: what `connect` and `observe` take."""
+
+    member: Member
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.member.name}.{self.name}"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A part of a network: `member["force"]` is its port (or signal, or state)."""
+
+    name: str
+    model: Model
+    method: Method
+    step: Fraction
+
+    def __getitem__(self, name: str) -> End:
+        known = [*self.model.ports, *self.model.signals, *self.model.states]
+        if str(name) not in known:
+            raise InputError(f"part {self.name!r} has no port, signal or state {quoted(name)}; {nearest(name, known)}")
+        return End(self, str(name))
+
+
+@dataclass(frozen=True)
+class Connection:
+    name: str
+    effort: End
+    flow: End
+    through: Junction
+
+
+class Network:
+    """Parts that step at their own rates and exchange power through junctions, signals through `observe`.
+
+        net = pv.Network()
+        spring = net.add("spring", pv.library.spring(k=400.0), pv.AVF(), step=1e-3)
+        mass = net.add("mass", pv.library.mass(m=0.2), pv.AVF(), step=2e-3)
+        net.connect(spring["end"], mass["force"], through=pv.PassiveSampleHold(), name="link")
+        run = pv.simulate(net, until=60.0, start={"spring.q": 0.2})
+
+    States, parameters, ports that are not connected and signals that nothing is observed by are called "part.name".
+    """
+
+    def __init__(self, name: str = "network"):
+        self.name = checked_name(name, "the network's name")
+        self.members: dict[str, Member] = {}
+        self.connections: list[Connection] = []
+        self.observed: dict[str, End] = {}  # signal "part.name" -> what it shows
+
+    # -- building ---------------------------------------------------------------------------------------------------
+
+    def add(self, name: str, model: Model, method: Method | None = None, *, step: float) -> Member:
+        """A new part; a model without states needs no method."""
+        name = checked_name(name, "the part's name")
+        if name in self._titles:
+            raise InputError(f"the network already has a part or connection {name!r}; choose another name")
+        if not isinstance(model, Model):
+            raise ModelError(f"part {name!r} must be a System, not {quoted(model)}")
+        chosen = checked_method(model, method)
+        self.members[name] = Member(name, model, chosen, seconds(step, f"the step of part {name!r}"))
+        return self.members[name]
+
+    def connect(self, a: End, b: End, through: Junction | None = None, name: str | None = None) -> None:
+        """Join an effort port and a flow port of equal width; the order of the two makes no difference."""
+        junction = Direct() if through is None else through
+        if not isinstance(junction, Junction):
+            hint = f"write {junction.__name__}()" if isinstance(junction, type) else "such as pv.PassiveSampleHold()"
+            raise InputError(f"through takes a junction, not {quoted(junction)}; {hint}")
+        ends = [self._end(end, "connect") for end in (a, b)]
+        for end in ends:
+            if end.name not in end.member.model.ports:
+                raise InputError(
+                    f"{str(end)!r} is no port; {nearest(end.name, end.member.model.ports)} (observe joins signals)"
+                )
+            if any(end in (link.effort, link.flow) for link in self.connections) or a == b:
+                raise InputError(f"port {str(end)!r} is connected twice; give the part a second port for it")
+        ports = [end.member.model.ports[end.name] for end in ends]
+        if ports[0].kind == ports[1].kind:
+            kind, between = ports[0].kind, "spring" if ports[0].kind == "effort" else "mass"
+            raise InputError(
+                f"'{a}' and '{b}' are both {kind} ports; a connection joins an effort port and a flow port: "
+                f"put a {between} between them, or compose the parts with pv.Monolithic"
+            )
+        if ports[0].width != ports[1].width:
+            raise InputError(f"'{a}' is {ports[0].width} wide and '{b}' is {ports[1].width} wide; widths must be equal")
+        effort, flow = ends if ports[0].kind == "effort" else ends[::-1]
+        title = f"{flow}-{effort}" if name is None else str(name)
+        if title in self._titles or title in RESERVED or not title:
+            raise InputError(f"the connection's name {quoted(title)} is taken, reserved or empty; choose another")
+        connection = Connection(title, effort, flow, junction)
+        junction.check(_link(connection, _common([effort.member.step, flow.member.step])))
+        self.connections.append(connection)
+
+    def observe(self, source: End, signal: End) -> None:
+        """Let a signal show a state of another part (or, by the name of a port one wide, its output); no power."""
+        source, signal = self._end(source, "observe"), self._end(signal, "observe")
+        if signal.name not in signal.member.model.signals:
+            raise InputError(f"'{signal}' is no signal; {nearest(signal.name, signal.member.model.signals)}")
+        if source.name in source.member.model.signals:
+            raise InputError(f"'{source}' is a signal itself; observe a state or a port of {source.member.name!r}")
+        if source.name in source.member.model.ports and source.member.model.ports[source.name].width != 1:
+            raise InputError(f"port '{source}' is wide; observe a state instead")
+        if str(signal) in self.observed:
+            raise InputError(f"signal '{signal}' already shows '{self.observed[str(signal)]}'")
+        self.observed[str(signal)] = source
+
+    def _end(self, end: Any, verb: str) -> End:
+        if not isinstance(end, End):
+            raise InputError(f"{verb} takes ends such as part['force'], not {quoted(end)}")
+        if self.members.get(end.member.name) is not end.member:
+            raise InputError(f"'{end}' belongs to another network; use a part that this one's add(...) returned")
+        return end
+
+    @property
+    def _titles(self) -> list[str]:
+        return [*self.members, *(connection.name for connection in self.connections)]
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    @property
+    def ports(self) -> dict[str, Port]:
+        """The external ports: those that are not connected."""
+        joined = {str(end) for link in self.connections for end in (link.effort, link.flow)}
+        every = {f"{key}.{p}": port for key, member in self.members.items() for p, port in member.model.ports.items()}
+        return {name: port for name, port in every.items() if name not in joined}
+
+    @property
+    def signals(self) -> list[str]:
+        """The signals that show nothing yet: they are driven from outside."""
+        every = [f"{key}.{signal}" for key, member in self.members.items() for signal in member.model.signals]
+        return [name for name in every if name not in self.observed]
+
+    @property
+    def states(self) -> list[str]:
+        return [f"{key}.{state}" for key, member in self.members.items() for state in member.model.states]
+
+    @property
+    def params(self) -> dict[str, float]:
+        return {f"{key}.{p}": value for key, member in self.members.items() for p, value in member.model.params.items()}
+
+    @property
+    def tick(self) -> Fraction:
+        """The longest time of which all steps are whole multiples, in seconds."""
+        steps = [member.step for member in self.members.values()]
+        if not steps:
+            raise InputError("the network has no parts; add one with net.add(name, model, method, step=...)")
+        return _common(steps)
+
+    @property
+    def periods(self) -> dict[str, int]:
+        """The step of each part in ticks."""
+        return {key: int(member.step / self.tick) for key, member in self.members.items()}
+
+    @property
+    def common(self) -> int:
+        """Ticks after which all parts have met again."""
+        return lcm(*self.periods.values())
+
+    @property
+    def links(self) -> list[Link]:
+        return [_link(c, self.tick) for c in self.connections]
+
+    def check(self) -> None:
+        """Raise unless the rates meet in time."""
+        if self.common > LONGEST_PERIOD:
+            steps = ", ".join(f"{key} {float(member.step):g} s" for key, member in self.members.items())
+            raise InputError(
+                f"the parts meet only every {self.common} ticks of {float(self.tick):g} s ({steps}), "
+                f"more than {LONGEST_PERIOD}; choose steps with small whole ratios"
+            )
+
+    def with_params(self, **params: float) -> Network:
+        """The same network with other parameter values ("part.name"), checked."""
+        changes: dict[str, dict[str, float]] = {}
+        for name, value in params.items():
+            if name not in self.params:
+                raise ModelError(f"the network has no parameter {quoted(name)}; {nearest(name, self.params)}")
+            part, _, inner = name.partition(".")
+            changes.setdefault(part, {})[inner] = value
+        models = {key: self.members[key].model.with_params(**given) for key, given in changes.items()}
+        return self.rebuilt({key: models.get(key, member.model) for key, member in self.members.items()})
+
+    def rebuilt(self, models: Mapping[str, Model]) -> Network:
+        """The same network with other models in it."""
+        twin = Network(self.name)
+        for key, member in self.members.items():
+            twin.add(key, models[key], member.method, step=member.step)  # type: ignore[arg-type]
+        for c in self.connections:
+            a, b = (twin.members[end.member.name][end.name] for end in (c.effort, c.flow))
+            twin.connect(a, b, c.through, c.name)
+        for signal, source in self.observed.items():
+            part, _, name = signal.partition(".")
+            twin.observe(twin.members[source.member.name][source.name], twin.members[part][name])
+        return twin
+
+    def describe(self) -> dict[str, Any]:
+        """Everything the network is, as plain data."""
+        return {
+            "kind": "Network",
+            "name": self.name,
+            "parts": {
+                key: {"model": member.model.describe(), "method": member.method.describe(), "step": str(member.step)}
+                for key, member in self.members.items()
+            },
+            "connections": [[c.name, str(c.effort), str(c.flow), c.through.describe()] for c in self.connections],
+            "observed": {signal: str(source) for signal, source in self.observed.items()},
+        }
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Network:
+        """The network that `describe()` described."""
+        net = cls(data["name"])
+        for key, part in data["parts"].items():
+            method = method_from(part["method"])
+            net.add(key, model_from(part["model"]), method, step=Fraction(part["step"]))  # type: ignore[arg-type]
+        at = lambda name: net.members[name.split(".", 1)[0]][name.split(".", 1)[1]]  # noqa: E731
+        for name, effort, flow, through in data["connections"]:
+            net.connect(at(effort), at(flow), junction_from(through), name)
+        for signal, source in data["observed"].items():
+            net.observe(at(source), at(signal))
+        return net
+
+    def __repr__(self) -> str:
+        joined = [f"{c.flow} - {type(c.through).__name__} - {c.effort}" for c in self.connections]
+        return f"Network({self.name!r}, parts={list(self.members)}, connections={joined})"
+
+
+def _common(steps: list[Fraction]) -> Fraction:
+    """The greatest common divisor of fractions."""
+    bottom = lcm(*(s.denominator for s in steps))
+    return Fraction(gcd(*(int(s * bottom) for s in steps)), bottom)
+
+
+def _link(connection: Connection, tick: Fraction) -> Link:
+    """What a junction may know of a connection."""
+    sides = [
+        Side(str(end), port.kind, port.width, int(end.member.step / tick), end.member.method)
+        for end in (connection.effort, connection.flow)
+        for port in (end.member.model.ports[end.name],)
+    ]
+    return Link(connection.name, sides[0], sides[1], float(tick))

@@ -1,0 +1,368 @@
+"""The schedule of a network as source text: which part steps, which junction acts, at which tick.
+
+Periods are numbers in the memory, so that networks that differ only in their steps share their code.
+
+A tick: parts whose period ends there step, fastest first, with their held inputs; junctions book; then, for the
+periods that begin, outputs are read and junctions set inputs. A part that steps early does so at the start of its
+period, slowest first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from passivo.errors import InputError
+
+if TYPE_CHECKING:
+    from passivo.network.network import Network
+    from passivo.provided import *
+
+# -- kernels of a part in a network ---------------------------------------------------------------------------------
+
+
+def fetch(m, table):
+    """The outside inputs of the period that begins."""
+    at = int(m[FEED])
+    for k in range(FREE_COUNT):
+        m[INPUT + FREE[k]] = table[at + FREE[k]]
+    m[FEED] += m[FEED + 1]
+
+
+def expose(m):
+    """The output at the present state and with the inputs of the period that begins."""
+    for k in range(WIDTH + SIGNALS):
+        m[USED + k] = m[INPUT + k]
+    output(m)
+
+
+def share(m):
+    """What a step did, for the junctions at its ports and for the books of the whole network."""
+    for r in range(ROWS):
+        m[ALL_CHANGE] += m[CHANGE + r]
+        m[ALL_LOST] += max(m[LOST + r], 0.0)
+        m[ALL_BOOKED] += m[BOOKED + r]
+        m[ALL_SCALE] += m[SCALE + r] + abs(m[LOST + r])
+    for k in range(WIDTH):
+        size = abs(m[WORK + k])
+        m[TAKEN + k] += m[WORK + k]
+        m[TAKEN_SIZE + k] += size
+        m[MOVED + k] += m[DT] * m[MEAN + k]
+        m[ALL_SCALE] += size
+        if IS_FREE[k]:
+            m[ALL_WORK] += m[WORK + k]
+
+
+def keep(m, out):
+    """Every EVERY-th step, append the report to the record."""
+    m[WAIT] -= 1.0
+    if m[WAIT] <= 0.0:
+        m[WAIT] = m[EVERY]
+        report(m)
+        at = int(m[CURSOR])
+        for k in range(REPORT_SIZE):
+            out[at + k] = m[REPORT + k]
+        m[CURSOR] += REPORT_SIZE
+
+
+PART_KERNELS = (fetch, expose, share, keep)
+
+# -- kernels of a link and of the whole: `keep` with other names ----------------------------------------------------
+
+
+def link_keep(m, out):
+    m[LINK_WAIT] -= 1.0
+    if m[LINK_WAIT] <= 0.0:
+        m[LINK_WAIT] = m[LINK_EVERY]
+        link_report(m)
+        at = int(m[LINK_CURSOR])
+        for k in range(LINK_REPORT_SIZE):
+            out[at + k] = m[LINK_REPORT + k]
+        m[LINK_CURSOR] += LINK_REPORT_SIZE
+
+
+def total_book(m):
+    """At a common tick: book what happened since the last one into the total."""
+    m[TOTAL_COUNT] += 1.0
+    add(m, TOTAL_TIME, m[COMMON_PERIOD])
+    time = m[TOTAL_TIME] + m[TOTAL_TIME + 1]
+    enter(m, TOTAL, m[ALL_CHANGE], m[ALL_WORK], m[ALL_LOST], m[ALL_BOOKED], m[ALL_SCALE], time)
+    remember(m, TOTAL, m[TOTAL_COUNT])
+    m[ALL_CHANGE] = 0.0
+    m[ALL_WORK] = 0.0
+    m[ALL_LOST] = 0.0
+    m[ALL_BOOKED] = 0.0
+    m[ALL_SCALE] = 0.0
+
+
+def total_keep(m, out):
+    m[TOTAL_WAIT] -= 1.0
+    if m[TOTAL_WAIT] <= 0.0:
+        m[TOTAL_WAIT] = m[TOTAL_EVERY]
+        total_report(m)
+        at = int(m[TOTAL_CURSOR])
+        for k in range(TOTAL_REPORT_SIZE):
+            out[at + k] = m[TOTAL_REPORT + k]
+        m[TOTAL_CURSOR] += TOTAL_REPORT_SIZE
+
+
+def elapse(m, phase):
+    """One tick more of a period; whether it ends here. m[phase] counts its ticks, m[phase + 1] is their number."""
+    m[phase] += 1.0
+    if m[phase] < m[phase + 1]:
+        return False
+    m[phase] = 0.0
+    return True
+
+
+def run(m, table, out, ticks):
+    """`ticks` ticks of the whole network; returns how many were done. STATUS and FAILED say what went wrong where."""
+    for k in range(ticks):
+        if not begin(m, table, out) or not end(m, out):
+            return k
+        m[TICK] += 1.0
+    return ticks
+
+
+TOTAL_KERNELS = (elapse, total_book, total_keep)
+
+# -- the order of things --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Prefixes of everything in a network, and the order in which parts step."""
+
+    parts: Mapping[str, str]  # part -> prefix
+    links: Mapping[str, str]  # connection -> prefix
+    early: tuple[str, ...]  # at the start of their period, slowest first
+    late: tuple[str, ...]  # at the end of their period, fastest first
+
+    @classmethod
+    def of(cls, net: Network) -> Plan:
+        early, last, periods = set(), set(), net.periods
+        for connection, link in zip(net.connections, net.links):
+            part = _part(link.slow.port)
+            early |= {part} if connection.through.slow_steps_first(link) else set()
+            last |= {part} if connection.through.slow_steps_last(link) else set()
+        if early & last:
+            raise InputError(
+                f"part {min(early & last)!r} cannot step first for one junction and last for another: "
+                "join it through PassiveSampleHold(order='published'), or through MeanHold, at all its slow ends"
+            )
+        return cls(
+            {key: f"p{i}_" for i, key in enumerate(net.members)},
+            {c.name: f"j{i}_" for i, c in enumerate(net.connections)},
+            tuple(sorted(early, key=lambda key: (-periods[key], key))),
+            tuple(sorted(periods.keys() - early, key=lambda key: (periods[key], list(periods).index(key)))),
+        )
+
+
+def texts(net: Network, plan: Plan) -> list[str]:
+    """`begin`, `end` and the reports of the whole network."""
+    links = {c.name: (c, link) for c, link in zip(net.connections, net.links)}
+    slow_ends: dict[str, list[str]] = {key: [] for key in plan.parts}  # the links that turn when a part steps
+    for name, (connection, link) in links.items():
+        if connection.through.slow_steps_first(link) or connection.through.slow_steps_last(link):
+            slow_ends[_part(link.slow.port)].append(plan.links[name])
+
+    begin = _Body("begin(m, table, out)")
+    for prefix in plan.parts.values():
+        begin.when(starts(prefix), [f"{prefix}fetch(m, table)"])
+    for condition, lines in _exchanges(net, plan, links):
+        begin.when(condition, lines)
+    for key in plan.early:
+        prefix = plan.parts[key]
+        begin.when(starts(prefix), [*_step(plan, key), f"{prefix}expose(m)"])
+        for link in slow_ends[key]:
+            begin.when(starts(link), [f"{link}turn(m)"])
+
+    end = _Body("end(m, out)")
+    clocks = [*plan.parts.values(), *plan.links.values(), "COMMON_"]
+    end.lines += [f"    {prefix}due = elapse(m, {prefix}PHASE)" for prefix in clocks]
+    for key in plan.late:
+        for link in slow_ends[key]:
+            end.when(f"{link}due", [f"{link}turn(m)"])
+        end.when(f"{plan.parts[key]}due", _step(plan, key))
+    for prefix in plan.links.values():
+        end.when(f"{prefix}due", [f"{prefix}settle(m)", f"{prefix}link_keep(m, out)"])
+    end.when("COMMON_due", ["total_book(m)", "total_keep(m, out)"])
+    return [begin.text, end.text, _report(plan)]
+
+
+def starts(prefix: str) -> str:
+    """The condition that a period begins."""
+    return f"m[{prefix}PHASE] == 0.0"
+
+
+def _part(port: str) -> str:
+    return port.split(".", 1)[0]
+
+
+class _Body:
+    """A function that returns whether all went well, written line by line."""
+
+    def __init__(self, head: str):
+        self.lines = [f"def {head}:"]
+        self.condition = ""
+
+    def when(self, condition: str, lines: Iterable[str]) -> None:
+        """Lines that run under a condition; lines under the same one stay together."""
+        if condition != self.condition:
+            self.lines.append(f"    if {condition}:")
+        self.lines += [f"        {line}" for line in lines]
+        self.condition = condition
+
+    @property
+    def text(self) -> str:
+        return "\n".join([*self.lines, "    return True"])
+
+
+def _step(plan: Plan, key: str) -> list[str]:
+    prefix, number = plan.parts[key], list(plan.parts).index(key)
+    return [
+        f"status = {prefix}tick(m, m[{prefix}DT])",
+        "if status != OK:",
+        "    m[STATUS] = float(status)",
+        f"    m[FAILED] = {number}.0",
+        "    return False",
+        f"{prefix}share(m)",
+        f"{prefix}keep(m, out)",
+    ]
+
+
+def _report(plan: Plan) -> str:
+    report = ["def total_report(m):", "    m[TOTAL_REPORT] = m[TOTAL_TIME] + m[TOTAL_TIME + 1]"]
+    report += ["    at = TOTAL_REPORT + 1", "    whole = 0.0"]
+    for prefix in plan.parts.values():
+        report += [f"    whole += {prefix}show_rows(m, at)", f"    at += {prefix}ACCOUNTS_COUNT * LEDGER_COLUMNS"]
+    for prefix in plan.links.values():
+        report += [f"    whole += m[{prefix}LINK_STORED]"]
+        report += [f"    {prefix}show_link(m, at)", f"    at += {prefix}LINK_ROWS * LEDGER_COLUMNS"]
+    report += ["    show(m, TOTAL, at, whole)"]
+    return "\n".join(report)
+
+
+def entries(plan: Plan) -> list[str]:
+    """`look` and `refresh` of the whole network, to be called from outside."""
+    look = ["def look(m):", '    """Energies and outputs at the present state."""']
+    refresh = ["def refresh(m):", '    """After a change by hand: constants, energies, outputs, reports."""']
+    for prefix in plan.parts.values():
+        look += [f"    {prefix}energy(m)", f"    {prefix}output(m)"]
+        refresh += [f"    {prefix}prepare(m)", f"    {prefix}report(m)"]
+    refresh += [*(f"    {prefix}link_report(m)" for prefix in plan.links.values()), "    total_report(m)"]
+    return ["\n".join(look), "\n".join(refresh)]
+
+
+# -- who needs whose output first -----------------------------------------------------------------------------------
+
+
+def _exchanges(net: Network, plan: Plan, links: Mapping[str, Any]) -> list[tuple[str, list[str]]]:
+    """Outputs, signals and exchanges, each with its condition, in an order in which each finds what it reads.
+
+    A part with feedthrough answers at once: its inputs come before its output.
+    """
+    actions: dict[Any, Action] = {}
+    readers: dict[str, list[str]] = {key: [] for key in plan.parts}  # when the output of a part is read
+    for signal, source in net.observed.items():
+        actions["observe", signal] = _observation(net, plan, signal, source)
+        if source.name in source.member.model.ports:
+            readers[source.member.name].append(starts(plan.parts[_part(signal)]))
+    for name, (connection, link) in links.items():
+        prefix, when = plan.links[name], starts(plan.links[name])
+        ends = {"effort": _part(link.effort.port), "flow": _part(link.flow.port)}
+        for part in ends.values():
+            readers[part].append(when)
+        if connection.through.halves:
+            for side, other in (("effort", "flow"), ("flow", "effort")):
+                actions["give", name, side] = Action(when, [f"{prefix}to_{side}(m)"], [("expose", ends[other])])
+        else:
+            needs = [("expose", part) for part in ends.values()]
+            actions["exchange", name] = Action(when, [f"{prefix}exchange(m)"], needs)
+    for key, prefix in plan.parts.items():
+        if readers[key]:
+            needs = _answers(net, key, links) + [("observe", signal) for signal in net.observed if _part(signal) == key]
+            when = " or ".join(dict.fromkeys(readers[key]))
+            actions["expose", key] = Action(when, [f"{prefix}expose(m)"], needs)
+    ordered = [(actions[action].when, actions[action].lines) for action in _sorted(actions)]
+    return ordered + [(starts(prefix), [f"{prefix}opened(m)"]) for prefix in plan.links.values()]
+
+
+@dataclass(frozen=True)
+class Action:
+    """Lines of the exchange, when they run, and the actions that must come before."""
+
+    when: str
+    lines: list[str]
+    needs: list[Any]
+
+
+def _observation(net: Network, plan: Plan, signal: str, source: Any) -> Action:
+    target, _, name = signal.partition(".")
+    model, prefix, home = net.members[target].model, plan.parts[target], plan.parts[source.member.name]
+    place = model.width + model.signals.index(name)
+    giver = source.member.model
+    if source.name in giver.states:
+        value, needs = f"m[{home}STATE + {giver.states.index(source.name)}]", []
+    else:
+        value, needs = f"m[{home}OUTPUT + {offset_of(giver, source.name)}]", [("expose", source.member.name)]
+    each = model.width + len(model.signals)
+    line = f"give(m, {prefix}INPUT + {place}, {each}, {prefix}STAGES, {value})"
+    return Action(starts(prefix), [line], needs)
+
+
+def offset_of(model: Any, port: str) -> int:
+    """The first component of a port among all of them."""
+    names = list(model.ports)
+    return sum(model.ports[name].width for name in names[: names.index(port)])
+
+
+def _answers(net: Network, key: str, links: Mapping[str, Any]) -> list[Any]:
+    """The inputs of a part on which its output depends at once."""
+    model = net.members[key].model
+    feedthrough = model.form.feedthrough
+    found = []
+    for name, (connection, link) in links.items():
+        for side in ("effort", "flow"):
+            part, port = getattr(link, side).port.split(".", 1)
+            if part != key:
+                continue
+            at = offset_of(model, port)
+            if all(entry == 0 for entry in feedthrough[:, at : at + link.width]):
+                continue
+            if not connection.through.halves:
+                raise InputError(
+                    f"{key}.{port} answers its input at once (feedthrough) and cannot be joined through "
+                    f"{type(connection.through).__name__}; join it through Direct, or compose it with pv.Monolithic"
+                )
+            found.append(("give", name, side))
+    return found
+
+
+def _sorted(actions: Mapping[Any, Action]) -> list[Any]:
+    done: list[Any] = []
+    waiting = dict(actions)
+    while waiting:
+        ready = [key for key, action in waiting.items() if not any(need in waiting for need in action.needs)]
+        if not ready:
+            raise InputError(_loop(waiting))
+        done += ready
+        for action in ready:
+            del waiting[action]
+    return done
+
+
+def _loop(waiting: Mapping[Any, Action]) -> str:
+    """The sentence that names a loop of parts that all answer at once."""
+    action, path = next(iter(waiting)), []
+    while action not in path:
+        path.append(action)
+        action = next(need for need in waiting[action].needs if need in waiting)
+    cycle = path[path.index(action) :]
+    parts = [a[1] for a in cycle if a[0] == "expose"]
+    through = [a[1] for a in cycle if a[0] != "expose"]
+    return (
+        f"the parts {' and '.join(parts)} answer each other at once through {', '.join(through)}: "
+        "a loop that needs an algebraic solve; compose them into one part with pv.Monolithic"
+    )
