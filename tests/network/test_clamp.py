@@ -15,7 +15,6 @@ from attack import (
     FRICTION,
     LEAST,
     NOISE,
-    SCALE,
     SLOW_WALL,
     SPRING,
     TABLE,
@@ -79,15 +78,15 @@ def test_one_wide_never_below_the_credit(clock):
 @pytest.mark.parametrize("mode", ["project", "scale"])
 @pytest.mark.parametrize("width", [3, 6])
 def test_several_wide_never_below_the_credit(width, mode):
-    """Random mass matrices: the operator pushes as hard as its bound in the mass metric allows."""
+    """Random mass matrices, true or only a bound: the operator pushes as hard as its bound in that metric allows."""
     for clock, (options, timing) in CLOCKS.items():
         for seed, (name, (kind, value)) in enumerate(ENVIRONMENTS.items()):
             guard = LedgerClamp(mass=spd(seed, width), encoder=ENCODERS[seed % 3], mode=mode, **options)
-            heavier = 0.5 if seed % 2 else 0.0
-            case = Case(guard, kind, value, width=width, seed=seed, ticks=400, heavier=heavier, **timing)
-            _, breach, blocks = worst(case)
-            assert breach <= 1e-12, (clock, name)
-            assert told_nothing(blocks), (clock, name)
+            for heavier in (0.0, 0.5):
+                case = Case(guard, kind, value, width=width, seed=seed, ticks=400, heavier=heavier, **timing)
+                _, breach, blocks = worst(case)
+                assert breach <= 1e-12, (clock, name, heavier)
+                assert told_nothing(blocks), (clock, name, heavier)
 
 
 def test_without_the_clamp_energy_comes_out():
@@ -569,7 +568,9 @@ def test_the_energy_told_is_the_true_one():
     """With an exact encoder and no cut, what the clamp says it absorbed is the port's energy."""
     for kind, value in ((WALL, 20e3), (SPRING, -2e3), (FRICTION, 5.0)):
         case = Case(LedgerClamp(mass=0.15), kind, value)
+        case.taus[-1] = 1e-15  # the last hold is not told yet
         for operator in case.operators():
             told, block = case.run(operator)
             last = block[K.CLAMP_HEAD + K.CLAMP_FORCE]
-            assert abs(told[ENERGY] - block[K.CLAMP_ABSORBED]) <= 1e-12 * told[SCALE] + abs(last) * 1.0
+            gap = abs(told[ENERGY] - block[K.CLAMP_ABSORBED])
+            assert gap <= 1e-12 * (in_play(told) + abs(last)) and told[LEAST] <= block[K.CLAMP_LEAST] + gap
