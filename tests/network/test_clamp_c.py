@@ -2,6 +2,7 @@
 
 import ctypes
 import re
+import shutil
 import subprocess
 
 import numpy as np
@@ -213,11 +214,19 @@ def test_init_refuses_widths(library):
     assert [library.of_width(width) for width in (0, 1, 8, 9)] == [-1, 0, 0, -1]
 
 
-def test_the_header_is_plain_c_and_cpp(tmp_path):
+def test_the_header_is_plain_c(tmp_path):
     compiled(tmp_path, "-O0", "-std=c99", "-pedantic-errors", "-Wconversion", "-Wno-sign-conversion")
     header = (pv.include() / "passivo_clamp.h").read_text()
     assert 'extern "C"' in header and set(re.findall(r"#include (\S+)", header)) == {"<math.h>", '"passivo_clamp.h"'}
     assert "malloc" not in header
+
+
+@pytest.mark.skipif(not shutil.which("c++"), reason="no C++ compiler on this machine")
+@pytest.mark.parametrize("standard", ["c++11", "c++20"])
+def test_the_header_is_cpp_too(tmp_path, standard):
+    source = GLUE.replace("int start(", 'extern "C" int start(')
+    flags = (f"-std={standard}", "-pedantic-errors")
+    assert compiled(tmp_path, *flags, source=source, suffix=".cpp", compiler="c++").start
 
 
 def test_numbers_of_the_header_are_those_of_the_kernels():
