@@ -8,7 +8,9 @@ JOBS ?= 2
 
 setup: $(STAMP)
 
+# the C header of the clamp is compiled in the tests; cc is fetched only where it is missing
 $(STAMP): requirements.lock pyproject.toml
+	command -v cc >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev; }
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .

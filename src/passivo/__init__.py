@@ -39,6 +39,7 @@ _WHERE = {
     "passivo.network.passivity_controller": ("PassivityController",),
     "passivo.network.coupling": ("VirtualCoupling",),
     "passivo.network.delay_line": ("DelayLine",),
+    "passivo.network.ledger_clamp": ("Clamp", "LedgerClamp", "include"),
     "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
     "passivo.run.run": ("Run",),
@@ -104,6 +105,7 @@ if TYPE_CHECKING:
     from passivo.network.coupling import VirtualCoupling  # noqa: F401
     from passivo.network.delay_line import DelayLine  # noqa: F401
     from passivo.network.direct import Direct  # noqa: F401
+    from passivo.network.ledger_clamp import Clamp, LedgerClamp, include  # noqa: F401
     from passivo.network.mean_hold import MeanHold  # noqa: F401
     from passivo.network.network import Network  # noqa: F401
     from passivo.network.passivity_controller import PassivityController  # noqa: F401
