@@ -201,7 +201,11 @@ VELOCITY: int
 RATE: int
 LAG: int
 SENSES: bool
-ENCODER: float
+ENCODER: tuple[float, ...]
+GONE: int  # 1: the last sample was lost
+ELAPSED: int
+CLAMP: int  # the block of a clamp
+WATCHDOG: bool
 DELAY: int
 JITTER: float
 DROPPED: float

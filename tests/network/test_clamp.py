@@ -520,7 +520,7 @@ def test_a_port_several_wide_takes_and_gives_arrays():
         ({"mass": [[1.0, 0.5], [0.4, 1.0]]}, "symmetric"),
         ({"mass": [[1.0, 0.0], [0.0, 1.0]]}, "2 × 2, but the port 1 wide"),
         ({"mass": [[-1.0]]}, "positive definite"),
-        ({"mass": 0.1, "encoder": -1e-6}, "encoder must be a number, 0 or more, not -1e-06"),
+        ({"mass": 0.1, "encoder": -1e-6}, "encoder must be a number >= 0, not -1e-06"),
         ({"mass": 0.1, "encoder": [1e-6, 1e-6]}, "encoder has 2 numbers, but the port is 1 wide"),
         ({"mass": 0.1, "hand": float("inf")}, "hand must be a number"),
         ({"mass": 0.1, "limit": 0.0}, "limit must be a number, greater than 0"),

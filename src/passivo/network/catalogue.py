@@ -10,6 +10,7 @@ from passivo.network.coupling import VirtualCoupling
 from passivo.network.delay_line import DelayLine
 from passivo.network.direct import Direct
 from passivo.network.junction import Junction
+from passivo.network.ledger_clamp import LedgerClamp
 from passivo.network.mean_hold import MeanHold
 from passivo.network.passivity_controller import PassivityController
 from passivo.network.sample_hold import PassiveSampleHold
@@ -17,7 +18,16 @@ from passivo.network.sampler import PassiveSampler
 
 JUNCTIONS: dict[str, type[Junction]] = {
     cls.__name__: cls
-    for cls in (Direct, PassiveSampleHold, MeanHold, PassiveSampler, PassivityController, VirtualCoupling, DelayLine)
+    for cls in (
+        Direct,
+        PassiveSampleHold,
+        MeanHold,
+        PassiveSampler,
+        PassivityController,
+        LedgerClamp,
+        VirtualCoupling,
+        DelayLine,
+    )
 }
 
 

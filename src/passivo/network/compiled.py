@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
@@ -261,7 +262,11 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece
 def row_names(connection: Connection, link: Link) -> tuple[str, ...]:
     """Ledger rows of a connection: itself, and its sensor where that is told apart."""
     name = connection.name
-    return (name, f"{name}.sensor") if connection.through.senses and not link.opaque else (name,)
+    return (
+        (name, f"{name}.sensor")
+        if connection.through.senses and not link.opaque and not connection.through.guards
+        else (name,)
+    )
 
 
 def _placed(layout: Any, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -275,7 +280,7 @@ def _placed(layout: Any, sizes: Mapping[str, int]) -> dict[str, int]:
 
 def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout: Any) -> Piece:
     """A junction between two parts."""
-    from passivo.kernel.module import Piece
+    from passivo.kernel.module import Piece, numbers_of
 
     through = connection.through
     numbers: dict[str, Any] = {"LINK_WIDTH": link.width, "KEEPS_BOOK": through.keeps_book, "EPSILON": 2.0**-52}
@@ -319,6 +324,8 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
         piece, model = parts[connection.flow.member.name].numbers, connection.flow.member.model
         assert isinstance(model, Coupled)
         numbers["ELONGATION"] = piece["STATE"] + model.states.index(model.elongations_of(link.name)[0])
-    numbers.update(OPAQUE=link.opaque, OPAQUE_TAKEN=numbers["EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"])
+    hidden = "EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"
+    numbers.update(OPAQUE=link.opaque or through.guards, OPAQUE_TAKEN=numbers[hidden])
     numbers.update(through.numbers(link))
+    numbers.update(numbers_of(*dict.fromkeys(sys.modules[kernel.__module__] for kernel in through.kernels)))
     return Piece(numbers, (), (A.enter, *junction.KERNELS, *through.kernels, schedule.link_keep))

@@ -15,6 +15,7 @@ from passivo.errors import InputError
 
 if TYPE_CHECKING:
     from passivo.method.base import Method
+    from passivo.model.system import Model
     from passivo.provided import *
 
 
@@ -27,6 +28,7 @@ class Side:
     width: int
     period: int
     method: Method
+    model: Model
     opaque: bool = False  # nothing is known of the energy behind it
     coupled: bool = False  # the port is the far end of a coupling's spring
 
@@ -84,12 +86,15 @@ class Junction:
 
     keeps_book       it keeps a memory of what it created
     allowance_share  of the largest honest energy that may be created and still be called booked
+    allowance        joules that may be created and still be called booked
     """
 
     keeps_book: ClassVar[bool] = False
     allowance_share: ClassVar[float] = 0.0
+    allowance: ClassVar[Any] = 0.0
     kernels: ClassVar[tuple[Callable, ...]] = ()
     senses: ClassVar[Any] = False  # it reads a device through a sensor, which has a ledger row of its own
+    guards: ClassVar[bool] = False  # it guards the effort side's port: the verdict is about that, whatever is behind
     couples: ClassVar[bool] = False  # it joins two effort ports by a spring that steps with one of them
     halves: ClassVar[bool] = False  # the two directions are independent: to_effort and to_flow instead of exchange
 

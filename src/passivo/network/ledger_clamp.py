@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 
 from passivo.errors import InputError, nearest, quoted
+from passivo.model.expression import evaluate
+from passivo.model.system import System
 from passivo.network import clamp as K
+from passivo.network import sampling
+from passivo.network.junction import Link, Side
+from passivo.network.sampling import SampledJunction
+
+if TYPE_CHECKING:
+    from passivo.network.clamp import *
+    from passivo.provided import *
 
 Mode = Literal["project", "scale"]
 Numbers = float | Sequence[float]
@@ -22,14 +31,39 @@ def include() -> Path:
     return Path(__file__).parent / "include"
 
 
+def exchange(m):
+    """The program gets the velocity; the device gets as much of the program's effort as the ledger can pay for."""
+    if m[LINK_COUNT] > 0.0:
+        m[ELAPSED] += m[LINK_PERIOD]
+    sections = CLAMP + CLAMP_HEAD
+    for k in range(LINK_WIDTH):
+        m[sections + CLAMP_POSITION * LINK_WIDTH + k] = m[MEASURED + k]
+        m[sections + CLAMP_WANTED * LINK_WIDTH + k] = m[FLOW_OUTPUT + k]
+        give(m, FLOW_INPUT + k, FLOW_STRIDE, FLOW_STAGES, m[INCREMENT + k] / m[LINK_PERIOD])
+    if m[GONE] == 0.0:
+        clamp_tick(m, CLAMP, m[ELAPSED] if m[ELAPSED] > 0.0 else m[LINK_PERIOD])
+        m[ELAPSED] = 0.0
+        for k in range(LINK_WIDTH):
+            hold(m, k, m[sections + CLAMP_FORCE * LINK_WIDTH + k])
+    elif WATCHDOG and m[ELAPSED] >= m[CLAMP + CLAMP_LONGEST]:  # no sample: the force stands until the watchdog cuts it
+        for k in range(LINK_WIDTH):
+            hold(m, k, 0.0)
+
+
+def account(m, work):
+    """What is booked is the energy beyond all the device gave, at most the credit."""
+    sense(m)
+
+
 @dataclass(frozen=True)
-class LedgerClamp:
+class LedgerClamp(SampledJunction):
     """Stands between a device and any simulator, at any rate, late, delayed or active: no energy comes out of it.
 
     The energy absorbed at the port never falls below −credit, at any instant, as long as the assumptions hold: `mass`,
     `hand`, `encoder` and `longest` are true. Forces F oppose the motion; the device feels −F. SI units throughout.
 
-    mass            lower bound of the mass felt at the handle: a number, or a w × w matrix (symmetric, positive)
+    mass            lower bound of the mass felt at the handle: a number, or a w × w matrix (symmetric, positive); in a
+                    network by default that of the device's model at its port
     hand            bound of everything else that acts on the handle: hand, friction, damping times the greatest speed.
                     A number bounds the Euclidean norm, one number per component each component (mixed units need
                     that); several wide it becomes the largest √(f'M⁻¹f) such an f can have
@@ -54,11 +88,13 @@ class LedgerClamp:
     raise `hand`. Keep the ledger where the actuators hold: joint torques and joint angles, not Cartesian ones.
     The price is force: 1–2 % of it is missing at walls of 1–3 kN/m, 6–9 % at 20 and 13–28 % at 60; slow and delayed
     environments stay passive but lose much of it.
+
+    In a network, `encoder`, `delay`, `jitter`, `dropped` and `seed` are those of the sampled port; where positions come
+    late the assumptions do not hold.
     """
 
     mass: float | Sequence[Sequence[float]] | None = None
     hand: Numbers = 22.0
-    encoder: Numbers = 0.0
     longest: float | None = None
     watchdog: bool = False
     skew: float = 0.0
@@ -72,10 +108,15 @@ class LedgerClamp:
     share: float = 0.8
     mode: Mode = "project"
 
+    keeps_book: ClassVar = True
+    guards: ClassVar = True
+    kernels: ClassVar = (*sampling.KERNELS, *K.KERNELS, exchange, account)
+
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.mass is not None:
             object.__setattr__(self, "mass", _mass(self.mass))
-        for name in ("hand", "encoder", "device_damping"):
+        for name in ("hand", "device_damping"):
             object.__setattr__(self, name, _each(name, getattr(self, name)))
         for name in ("skew", "credit", "floor", "reserve", "share"):
             object.__setattr__(self, name, _number(name, getattr(self, name), least=0.0))
@@ -92,6 +133,23 @@ class LedgerClamp:
             raise InputError(f"share is a part of the damping's loss, at most 1, not {self.share:g}")
         if self.mode not in get_args(Mode):
             raise InputError(f"there is no mode {quoted(self.mode)}; {nearest(str(self.mode), get_args(Mode))}")
+
+    @property
+    def allowance(self) -> float:  # type: ignore[override]
+        return self.credit
+
+    def shape(self, link: Link) -> dict[str, Any]:
+        return {"kind": "LedgerClamp", **self.numbers(link)}
+
+    def sections(self, link: Link) -> Mapping[str, int]:
+        return {**super().sections(link), "ELAPSED": 1, "CLAMP": size(link.width)}
+
+    def numbers(self, link: Link) -> dict[str, Any]:
+        return {**super().numbers(link), "WATCHDOG": self.watchdog}
+
+    def setup(self, link: Link) -> Mapping[str, Any]:
+        options = self if self.mass is not None else replace(self, mass=port_mass(link.effort))
+        return {**super().setup(link), "CLAMP": setup(options, link.width, link.seconds)}
 
     def alone(self, width: int = 1, period: float = 1e-3) -> Clamp:
         """The clamp as an object, to be called last before each force is written."""
@@ -148,6 +206,25 @@ def setup(options: LedgerClamp, width: int = 1, period: float = 1e-3) -> np.ndar
 def size(width: int) -> int:
     """Numbers in the block of a clamp."""
     return K.CLAMP_HEAD + K.CLAMP_SECTIONS * width + K.CLAMP_MATRICES * width * width
+
+
+def port_mass(side: Side) -> Any:
+    """The mass felt at a port whose model is linear: (G'∇²H G)⁻¹."""
+    model, port = side.model, side.port.split(".", 1)[1]
+    if not isinstance(model, System):
+        raise InputError(f"the mass felt at {side.port} is not known; say LedgerClamp(mass=...)")
+    n, zero = len(model.states), dict.fromkeys(model.states, 0.0)
+    energy = lambda *places: float(  # noqa: E731
+        evaluate(model.energy, {**model.params, **zero, **{model.states[i]: places.count(i) for i in places}})
+    )
+    hessian = np.array([[energy(i, j) - energy(i) - energy(j) + energy() for j in range(n)] for i in range(n)])
+    matrix = [[float(evaluate(entry, {**model.params, **zero})) for entry in row] for row in model.ports[port].matrix]
+    inverse = np.array(matrix).T @ hessian @ np.array(matrix)
+    try:
+        mass = np.linalg.inv(inverse)
+    except np.linalg.LinAlgError:
+        raise InputError(f"no mass is felt at {side.port}; a clamp needs a device with one, or mass=...") from None
+    return float(mass[0, 0]) if mass.size == 1 else (mass + mass.T) / 2
 
 
 class Clamp:

@@ -300,6 +300,7 @@ def _link(connection: Connection, tick: Fraction) -> Link:
             width=port.width,
             period=int(end.member.step / tick),
             method=end.member.method,
+            model=end.member.model,
             opaque=end.member.model.opaque,
             coupled=connection.through.couples and end is connection.flow,
         )

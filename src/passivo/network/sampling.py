@@ -6,10 +6,12 @@ knows is MEASURED, and INCREMENT since the last sample.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from passivo.errors import InputError
 from passivo.network.junction import Junction, Link, whole_ratio
@@ -32,18 +34,19 @@ def measure(m):
     """Move PLACE by what the device really moved; MEASURED and INCREMENT are what is seen of it."""
     for k in range(LINK_WIDTH):
         m[PLACE + k] += m[EFFORT_MOVED + k]
-    lost = DROPPED > 0.0 and m[LINK_COUNT] > 0.0 and uniform(m, RANDOM) < DROPPED
+    lost = DROPPED > 0.0 and uniform(m, RANDOM) < DROPPED
+    m[GONE] = 1.0 if lost else 0.0
     slot = int(m[LINK_COUNT]) % (DELAY + 1)
     for k in range(LINK_WIDTH):
         seen = m[PLACE + k]
         if JITTER > 0.0:  # the sample was taken early or late, at the mean velocity of the last period
             seen += (2.0 * uniform(m, RANDOM) - 1.0) * JITTER * m[EFFORT_MOVED + k]
-        if ENCODER > 0.0:
-            seen = ENCODER * float(round(seen / ENCODER))
+        if ENCODER[k] > 0.0:
+            seen = ENCODER[k] * float(round(seen / ENCODER[k]))
         m[LINE + (DELAY + 1) * k + slot] = seen
         if DELAY > 0:
             late = int(m[LINK_COUNT]) - DELAY
-            seen = m[LINE + (DELAY + 1) * k + (late if late > 0 else 0) % (DELAY + 1)]
+            seen = m[LINE + (DELAY + 1) * k + late % (DELAY + 1)] if late >= 0 else 0.0
         if lost:
             seen = m[MEASURED + k]
         m[INCREMENT + k] = seen - m[MEASURED + k]
@@ -63,23 +66,23 @@ def sense(m):
     if SENSES:
         for k in range(LINK_WIDTH):
             m[LINK_ASIDE] += m[EFFORT_TAKEN + k] + m[HELD + k] * m[INCREMENT + k]
-            m[LINK_SLACK] += 0.5 * ENCODER * m[TURN + k]
-            m[LINK_REST] += ENCODER * abs(m[HELD + k])
-            m[BOUND] += 0.5 * ENCODER * m[TURN + k]
+            m[LINK_SLACK] += 0.5 * ENCODER[k] * m[TURN + k]
+            m[LINK_REST] += ENCODER[k] * abs(m[HELD + k])
+            m[BOUND] += 0.5 * ENCODER[k] * m[TURN + k]
 
 
 @dataclass(frozen=True)
 class SampledJunction(Junction):
     """Base of junctions between a continuous device (effort port) and a program (flow port).
 
-    encoder  resolution of the device's position, in its unit; 0 for an ideal one
+    encoder  resolution of the device's position, in its unit, or one per component; 0 for an ideal one
     delay    whole samples by which positions arrive late
     jitter   of the instant of sampling, as a share of the period
     dropped  share of samples that are lost: the last position is seen again
     seed     of jitter and losses
     """
 
-    encoder: float = 0.0
+    encoder: float | Sequence[float] = 0.0
     delay: int = 0
     jitter: float = 0.0
     dropped: float = 0.0
@@ -87,8 +90,12 @@ class SampledJunction(Junction):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        for option in ("encoder", "jitter", "dropped"):
-            value = getattr(self, option)
+        steps = self.encoder if isinstance(self.encoder, tuple) else (self.encoder,)
+        for option, value in (
+            *(("encoder", step) for step in steps),
+            ("jitter", self.jitter),
+            ("dropped", self.dropped),
+        ):
             if not isinstance(value, int | float) or not (isfinite(value) and value >= 0):
                 raise InputError(f"{name}'s {option} must be a number >= 0, not {value!r}")
         if self.dropped >= 1 or self.jitter > 1:
@@ -100,9 +107,13 @@ class SampledJunction(Junction):
         if not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"{name}'s seed must be a whole number >= 0, not {self.seed!r}")
 
+    def resolutions(self, width: int = 1) -> tuple[Any, ...]:
+        """The encoder's step of each component."""
+        return tuple(self.encoder) if isinstance(self.encoder, tuple) else (self.encoder,) * width
+
     @property
     def senses(self) -> bool:
-        return bool(self.encoder or self.delay or self.jitter or self.dropped)
+        return bool(any(self.resolutions()) or self.delay or self.jitter or self.dropped)
 
     def check(self, link: Link) -> None:
         name = type(self).__name__
@@ -112,10 +123,14 @@ class SampledJunction(Junction):
                 f"{name} on {link.name!r} samples the device {link.effort.port} for {link.flow.port}, which must not "
                 "step faster than the device; give the device the smaller step"
             )
+        if isinstance(self.encoder, tuple) and len(self.encoder) != link.width:
+            raise InputError(
+                f"{name} on {link.name!r} has {len(self.encoder)} encoder steps for a port {link.width} wide"
+            )
 
     def sections(self, link: Link) -> Mapping[str, int]:
         own = dict.fromkeys(("MEASURED", "HELD", "INCREMENT", "PLACE", "TURN"), link.width)
-        return {**own, "BOUND": 1, "LINE": link.width * (self.delay + 1), "RANDOM": 1}
+        return {**own, "BOUND": 1, "GONE": 1, "LINE": link.width * (self.delay + 1), "RANDOM": 1}
 
     def recorded(self) -> Mapping[str, str]:
         return {"position": "MEASURED", "effort": "HELD", "encoder bound": "BOUND"}
@@ -123,7 +138,7 @@ class SampledJunction(Junction):
     def numbers(self, link: Link) -> dict[str, Any]:
         return {
             "SENSES": self.senses,
-            "ENCODER": float(self.encoder),
+            "ENCODER": tuple(map(float, self.resolutions(link.width))),
             "DELAY": self.delay,
             "JITTER": float(self.jitter),
             "DROPPED": float(self.dropped),
