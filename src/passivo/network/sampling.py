@@ -90,12 +90,10 @@ class SampledJunction(Junction):
 
     def __post_init__(self) -> None:
         name = type(self).__name__
-        steps = self.encoder if isinstance(self.encoder, tuple) else (self.encoder,)
-        for option, value in (
-            *(("encoder", step) for step in steps),
-            ("jitter", self.jitter),
-            ("dropped", self.dropped),
-        ):
+        if isinstance(self.encoder, np.ndarray | list):
+            object.__setattr__(self, "encoder", tuple(np.asarray(self.encoder).tolist()))
+        steps = [("encoder", step) for step in self.resolutions()]
+        for option, value in (*steps, ("jitter", self.jitter), ("dropped", self.dropped)):
             if not isinstance(value, int | float) or not (isfinite(value) and value >= 0):
                 raise InputError(f"{name}'s {option} must be a number >= 0, not {value!r}")
         if self.dropped >= 1 or self.jitter > 1:
