@@ -30,6 +30,7 @@ _WHERE = {
     "passivo.method.one_stage": ("ExplicitEuler", "SymplecticEuler", "ImplicitEuler", "ImplicitMidpoint", "AVF"),
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
+    "passivo.method.bounce": ("ExactBounce",),
     "passivo.method.part": ("Part", "compile"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
         StepError,
     )
     from passivo.ledger.verdict import Verdict  # noqa: F401
+    from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401

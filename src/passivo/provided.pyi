@@ -78,6 +78,17 @@ LEVEL: int
 GAP: int
 DEFECT: int
 
+# of a bouncing mass
+PLACE_STATE: int
+MOMENTUM_STATE: int
+MOBILITY: int
+PUSH: int
+RESTITUTION: float
+REACH: tuple[float, ...]
+
+def flight(m) -> None: ...  # MOBILITY and PUSH.
+def fall(q, v, a) -> float: ...
+
 # statuses
 OK: int
 UNCONVERGED: int

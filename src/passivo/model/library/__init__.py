@@ -3,10 +3,21 @@
 from passivo.model.library.bodies import controlled_rigid_body, rigid_body, rigid_body_control
 from passivo.model.library.chains import toda_chain
 from passivo.model.library.circuits import dc_motor, lc_circuit, microphone
-from passivo.model.library.mechanics import damper, device, duffing, mass, oscillator, pendulum, spring, wall
+from passivo.model.library.mechanics import (
+    bouncing_mass,
+    damper,
+    device,
+    duffing,
+    mass,
+    oscillator,
+    pendulum,
+    spring,
+    wall,
+)
 from passivo.model.library.orbits import kepler
 
 __all__ = [
+    "bouncing_mass",
     "controlled_rigid_body",
     "damper",
     "dc_motor",

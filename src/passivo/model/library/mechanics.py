@@ -181,6 +181,28 @@ def device(m: float = 0.15, b: float = 2.0) -> System:
     )
 
 
+def bouncing_mass(m: float = 0.2, g: float = 9.81) -> System:
+    """A mass that falls: `q' = p/m`, `p' = −m g + f`, `H = p²/(2 m) + m g q`.
+
+    m  mass in kg, > 0; default 0.2
+    g  acceleration of gravity in m/s², >= 0; default 9.81
+
+    States: q, the height in m, and p in kg m/s. Port "force" (effort): takes a force upwards in N, gives the velocity
+    in m/s. `ExactBounce` steps it over a rigid floor at q = 0; `ExactHold(port="true")` in free flight.
+    """
+    return System(
+        states=["q", "p"],
+        energy="p**2/(2*m) + m*g*q",
+        structure=[[0, 1], [-1, 0]],
+        ports={"force": effort([0, 1])},
+        params={"m": m, "g": g},
+        positions=["q"],
+        limits=["m > 0", "g >= 0"],
+        units={"q": "m", "p": "kg m/s", "m": "kg", "g": "m/s²", "force": ("N", "m/s")},
+        name="bouncing_mass",
+    )
+
+
 def wall(k: float = 1e3, b: float = 0.0) -> Rendering:
     """A virtual wall as programs render it: `f = max(k x + b v, 0)` inside, 0 outside; x is what is observed as depth.
 
