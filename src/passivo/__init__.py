@@ -51,17 +51,18 @@ _WHERE = {
     "passivo.scenario.scenario": ("Scenario",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
+_MODULES = {"library": "passivo.model.library", "operators": "passivo.run.operators"}
 _FUNCTIONS = (
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
     "exp", "log", "sqrt", "cbrt", "Abs", "sign", "Max", "Min",
 )  # fmt: skip
 
-__all__ = ["library", *_HOME, *_FUNCTIONS]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*_MODULES, *_HOME, *_FUNCTIONS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "library":
-        value = import_module("passivo.model.library")
+    if name in _MODULES:
+        value = import_module(_MODULES[name])
     elif name in _HOME:
         value = getattr(import_module(_HOME[name]), name)
     elif name in _FUNCTIONS:
@@ -96,7 +97,7 @@ if TYPE_CHECKING:
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
-    from passivo.model import library
+    from passivo.model import library  # noqa: F401
     from passivo.model.feedback import Feedback, Relation  # noqa: F401
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401
     from passivo.model.monolithic import Monolithic  # noqa: F401
@@ -113,6 +114,7 @@ if TYPE_CHECKING:
     from passivo.network.passivity_controller import PassivityController  # noqa: F401
     from passivo.network.sample_hold import PassiveSampleHold  # noqa: F401
     from passivo.network.sampler import PassiveSampler  # noqa: F401
+    from passivo.run import operators  # noqa: F401
     from passivo.run.audit import Audit, audit  # noqa: F401
     from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
     from passivo.run.inputs import Held, Noise  # noqa: F401

@@ -174,13 +174,12 @@ def test_a_coupling_creates_half_k_dx_squared(run, ratio, width, k):
     net = pv.Network()
     eye = np.eye(width).tolist()
     x = [f"p{i}" for i in range(width)]
-    body = lambda m: pv.System(
-        x,
-        " + ".join(f"{s}**2/(2*m)" for s in x),
-        ports={"tip": pv.effort(eye), "hand": pv.effort(eye)},
-        params={"m": m},
-        minimum=dict.fromkeys(x, 0.0),
-    )  # noqa: E501, E731
+    ports = {"tip": pv.effort(eye), "hand": pv.effort(eye)}
+    energy, rest = " + ".join(f"{s}**2/(2*m)" for s in x), dict.fromkeys(x, 0.0)
+
+    def body(m: float) -> pv.System:
+        return pv.System(x, energy, ports=ports, params={"m": m}, minimum=rest)
+
     device = net.add("device", body(0.15), pv.AVF(), step=1e-3)
     thing = net.add("thing", body(float(rng.uniform(0.1, 5))), pv.ImplicitMidpoint(), step=ratio * 1e-3)
     ends = [device["tip"], thing["tip"]]
