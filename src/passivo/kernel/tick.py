@@ -50,6 +50,9 @@ def tick(m, h):
         m[RECEIVED + r] = 0.0
         m[CHANGE + r] = 0.0
         m[SCALE + r] = 0.0
+    if KEEPS_BOOK:
+        for r in range(ACCOUNTS_COUNT):
+            m[FAULTS + r] = 0.0
     for k in range(STAGES * (WIDTH + SIGNALS)):
         if not isfinite(m[INPUT + k]):
             return BAD_INPUT
@@ -72,7 +75,7 @@ def tick(m, h):
 
 
 def report(m):
-    """Fill REPORT: time, states, inputs, outputs, work per port component, and six columns for each account."""
+    """Fill REPORT: time, states, inputs, outputs, work per port component, and the columns of each account."""
     energy(m)
     output(m)
     at = REPORT
@@ -96,8 +99,9 @@ def report(m):
             m[at] = m[ENERGY + r]
         else:
             m[at] = whole
-        for column in range(LEDGER_COLUMNS - 1):
+        for column in range(SUMS):
             m[at + 1 + column] = m[account + 2 * column] + m[account + 2 * column + 1]
+        m[at + 1 + SUMS] = m[account + A_FAULTS]
         at += LEDGER_COLUMNS
 
 
@@ -108,8 +112,10 @@ def look(m):
 
 
 def refresh(m):
-    """After a change of parameters or state by hand: constants, energies, output, report."""
+    """After a change of parameters or state by hand: constants, heights, energies, output, report."""
     prepare(m)
+    ready(m)
+    heights(m)
     report(m)
 
 

@@ -26,7 +26,8 @@ class Row:
 class Form:
     """x' = (J − R) g + G u,  y = Y g + D u,  g = ∇H, H the sum of the rows' energies.
 
-    Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ.
+    Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ. `minimum` is the
+    state of least energy, one formula of the parameters per state, or None where none is stated.
     """
 
     states: tuple[Any, ...]
@@ -42,6 +43,7 @@ class Form:
     rows: tuple[Row, ...]
     input_rows: tuple[int, ...]
     domain: Any
+    minimum: tuple[Any, ...] | None
 
     @property
     def energy(self) -> Any:

@@ -22,7 +22,7 @@ from passivo.method.catalogue import method_from
 from passivo.model.describe import model_from
 from passivo.run.run import FIELDS, Run
 
-FORMAT = 1
+FORMAT = 2
 LARGEST = 2**35  # bytes of an array; a run records far less
 PACKAGES = ("numpy", "numba", "llvmlite", "sympy")
 
@@ -79,6 +79,9 @@ def load(path: str | os.PathLike) -> Run:
         rows=tuple(facts["rows"]),
         iterations=facts["iterations"],
         cut_steps=facts["cut_steps"],
+        faults=facts["faults"],
+        allowance=facts["allowance"],
+        share=facts["share"],
         stopped=facts["stopped"],
         **{name: arrays[name] for name in FIELDS},
     )
@@ -126,6 +129,9 @@ def _facts(run: Run) -> dict[str, Any]:
         "rows": list(run.rows),
         "iterations": run.iterations,
         "cut_steps": run.cut_steps,
+        "faults": run.faults,
+        "allowance": run.allowance,
+        "share": run.share,
         "stopped": run.stopped,
         "verdict": run.verdict.sentence,
         "versions": {

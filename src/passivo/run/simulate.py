@@ -29,6 +29,7 @@ def simulate(
     start: Mapping[Any, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     record_every: int = 1,
+    allowance: float | None = None,
     engine: Engine = "numba",
     progress: Callable[[int, int], None] | None = None,
 ) -> Run:
@@ -37,6 +38,7 @@ def simulate(
     start         state name -> value; the others start at the model's minimum, or at 0
     inputs        port or signal name -> number, array, function of t, Noise, Feedback, Relation or Held; default 0
     record_every  keep every n-th row (the last one always); all steps are booked in the ledger
+    allowance     joules a method with a book of its own may create and still be "booked"; default: the method's share
     engine        "numba" (machine code) or "python" (the same source as plain Python)
     progress      called now and then with (steps done, steps in all)
 
@@ -44,7 +46,8 @@ def simulate(
     """
     steps, every = whole_steps(step, until), checked_every(record_every)
     drive = Inputs(model, inputs, steps) if isinstance(model, Model) else None
-    part = compile(model, method, step, start=start, laws=drive.laws if drive else None, engine=engine)
+    laws = drive.laws if drive else None
+    part = compile(model, method, step, start=start, laws=laws, allowance=allowance, engine=engine)
     assert drive is not None
     part.half_at(steps // 2)
     return Recorder(part, drive, steps, every, progress).go()
