@@ -3,7 +3,7 @@
 from passivo.model.library.bodies import controlled_rigid_body, rigid_body, rigid_body_control
 from passivo.model.library.chains import toda_chain
 from passivo.model.library.circuits import dc_motor, lc_circuit, microphone
-from passivo.model.library.mechanics import damper, duffing, mass, oscillator, pendulum, spring
+from passivo.model.library.mechanics import damper, duffing, mass, oscillator, pendulum, spring, unilateral_spring
 from passivo.model.library.orbits import kepler
 
 __all__ = [
@@ -21,4 +21,5 @@ __all__ = [
     "rigid_body_control",
     "spring",
     "toda_chain",
+    "unilateral_spring",
 ]
