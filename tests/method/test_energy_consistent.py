@@ -1,7 +1,6 @@
 """Algorithms 1 and 2 (spec 1.2, 1.3): the ledger identity in every branch, level sets, periods, faults, books."""
 
 import itertools
-from functools import cache
 
 import numpy as np
 import pytest
@@ -10,28 +9,11 @@ from hypothesis import strategies as st
 
 import passivo as pv
 from passivo.method.energy_consistent import PROJECTIONS, UPDATES
+from strategies import linear
 
 K, M, T = 5000.0, 0.2, 1e-3
 OMEGA = (K / M) ** 0.5
 CHOICES = list(itertools.product(PROJECTIONS, ("euler", "heun", "rk4"), ("euler", "symmetric")))
-
-
-@cache
-def linear(seed, n, separable=False, lossless=False):
-    """A random linear system with two ports; Q, J, R, G as numbers too."""
-    rng = np.random.default_rng([seed, n])
-    x = [f"x{i}" for i in range(n)]
-    root = rng.uniform(-1, 1, (n, n))
-    Q = root @ root.T / n + 0.3 * np.eye(n) if not separable else np.diag(rng.uniform(0.3, 3.0, n))
-    J = rng.uniform(-1, 1, (n, n))
-    v = rng.uniform(-0.6, 0.6, (n, 2))
-    R = np.zeros((n, n)) if lossless else v @ v.T
-    G = rng.uniform(-1, 1, (n, 2))
-    J = J - J.T
-    energy = " + ".join(f"({Q[i, j]!r})*{x[i]}*{x[j]}/2" for i in range(n) for j in range(n) if Q[i, j])
-    energy = energy.replace("np.float64", "")
-    ports = {"a": pv.effort(G[:, :1]), "b": pv.flow(G[:, 1:])}
-    return pv.System(x, energy, J, R, ports, minimum={"x0": 0.0}), Q, J, R, G
 
 
 def compiled(model, method, step, x=None, **options):

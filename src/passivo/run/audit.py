@@ -161,24 +161,24 @@ class _Steps:
         gap = np.abs(self.part_of(self.memory, "STATE", n) - self.states[k + 1])
         allowed = STATE_TOLERANCE * (np.abs(self.states[k]) + np.abs(self.states[k + 1])) + RANGE_TOLERANCE * self.reach
         for i in np.nonzero(~(gap <= allowed))[0]:
-            if not (
-                module.KEEPS_BOOK
-                and self.worth(k, i) <= 64 * EPSILON * self.part_of(self.memory, "SCALE", module.ROWS).sum()
-            ):
+            if not self.worthless(k, i):
                 self.say(k, f"state {run.model.states[i]} is off by {float(gap[i]):.3g}")
         self.book(k)
         self.compare_signals(k)
 
-    def worth(self, k: int, i: int) -> float:
-        """Joules by which state i in the file differs from the recomputed one: a method that finds a state by its energy
-        knows it to the rounding of that energy only, which near a minimum is a rough measure of the state."""
+    def worthless(self, k: int, i: int) -> bool:
+        """Whether state i in the file differs from the recomputed one by rounding of the energy alone. A method that
+        finds a state by its energy knows it no better, and near a minimum that is a rough measure of the state."""
+        if not self.module.KEEPS_BOOK:
+            return False
         scratch, n = self.memory.copy(), self.module.STATES
         step = self.part_of(scratch, "STEP", n)
         step[:] = 0.0
         step[i] = self.states[k + 1, i] - self.part_of(scratch, "STATE", n)[i]
         self.part_of(scratch, "NEXT", n)[:] = self.part_of(scratch, "STATE", n) + step
         self.module.difference(scratch)
-        return float(np.abs(self.part_of(scratch, "DIFFERENCE", self.module.ROWS)).sum())
+        worth, scale = (self.part_of(scratch, name, self.module.ROWS) for name in ("DIFFERENCE", "SCALE"))
+        return bool(np.abs(worth).sum() <= 64 * EPSILON * scale.sum())
 
     def book(self, k: int) -> None:
         """Book the step with the energy change between the stored states, and compare every column of every row."""
