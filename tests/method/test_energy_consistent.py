@@ -412,8 +412,12 @@ def test_a_unilateral_spring_lets_go():
     )
     part.step([-1.0, 0.001])  # x1 < 0
     assert part.state[0] == 0.0
+    before = part.faults
+    for _ in range(5):
+        part.step([0.5, -0.001])  # moving freely, out of contact: no fault
+    assert part.state[0] == 0.0 and part.faults == before
     part.step([0.5, 0.001])
-    assert part.state[0] == pytest.approx(0.5 * T)
+    assert part.state[0] == pytest.approx(0.5 * T) and part.faults["deadlock"] == before["deadlock"] + 1
 
 
 def test_a_bouncing_ball_on_a_unilateral_spring():

@@ -126,6 +126,8 @@ def settle(m):
         below = m[STATE] + m[STEP] < m[ORIGIN]
         if below or m[USED + WIDTH + RELEASE] <= 0.0:
             m[STEP] = m[ORIGIN] - m[STATE]
+            if m[FAULT] == DEADLOCK:  # the predictor was not taken: nothing was created
+                m[FAULT] = 0.0
 
 
 def decide(m, b):

@@ -161,7 +161,7 @@ class _Steps:
         gap = np.abs(self.part_of(self.memory, "STATE", n) - self.states[k + 1])
         allowed = STATE_TOLERANCE * (np.abs(self.states[k]) + np.abs(self.states[k + 1])) + RANGE_TOLERANCE * self.reach
         for i in np.nonzero(~(gap <= allowed))[0]:
-            if not self.worthless(k, i):
+            if not self.worthless(k, int(i)):
                 self.say(k, f"state {run.model.states[i]} is off by {float(gap[i]):.3g}")
         self.book(k)
         self.compare_signals(k)
