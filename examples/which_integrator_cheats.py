@@ -1,4 +1,4 @@
-"""The same oscillator by eight methods: what each of them does to the energy."""
+"""The same oscillator by every method: what each of them does to the energy."""
 
 import passivo as pv
 from passivo.method.catalogue import METHODS

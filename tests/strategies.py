@@ -88,3 +88,20 @@ def cases(quadratic: bool = False, largest: int = 8) -> st.SearchStrategy[Case]:
         st.integers(1, largest),
         st.integers(0, 2**20),
     )
+
+
+@cache
+def linear(seed, n, separable=False, lossless=False):
+    """A random linear system with two ports; Q, J, R, G as numbers too."""
+    rng = np.random.default_rng([seed, n])
+    x = [f"x{i}" for i in range(n)]
+    root = rng.uniform(-1, 1, (n, n))
+    Q = root @ root.T / n + 0.3 * np.eye(n) if not separable else np.diag(rng.uniform(0.3, 3.0, n))
+    J = rng.uniform(-1, 1, (n, n))
+    v = rng.uniform(-0.6, 0.6, (n, 2))
+    R = np.zeros((n, n)) if lossless else v @ v.T
+    G = rng.uniform(-1, 1, (n, 2))
+    J = J - J.T
+    energy = " + ".join(f"({float(Q[i, j])!r})*{x[i]}*{x[j]}/2" for i in range(n) for j in range(n) if Q[i, j])
+    ports = {"a": pv.effort(G[:, :1]), "b": pv.flow(G[:, 1:])}
+    return pv.System(x, energy, J, R, ports, minimum={"x0": 0.0}), Q, J, R, G

@@ -36,7 +36,9 @@ def failed(method, problems=SOME):
     return {(f.problem, f.claim) for f in check_method("toy", method, problems, results)}
 
 
-@pytest.mark.parametrize("name", ["ExplicitEuler", "RK4", "AVF", "ImplicitMidpoint", "ImplicitEuler"])
+@pytest.mark.parametrize(
+    "name", ["ExplicitEuler", "RK4", "AVF", "ImplicitMidpoint", "ImplicitEuler", "EnergyConsistent"]
+)
 def test_honest_methods_pass(name):
     assert failed(METHODS[name]()) == set()
 
@@ -46,6 +48,14 @@ def test_wrong_claims_on_energy_are_caught():
     assert {(name, "'energy'") for name in SOME} <= found
     assert {(name, "'convex passivity'") for name in ("oscillator", "rigid_body")} <= found
     assert {(name, "'symplectic'") for name in ("oscillator", "pendulum")} <= found
+
+
+def test_a_book_that_is_not_kept_is_caught():
+    @dataclass(frozen=True)
+    class Careless(ExplicitEuler):
+        preserves: ClassVar = ("booked energy",)
+
+    assert failed(Careless()) == {(name, "'booked energy'") for name in SOME}
 
 
 def test_midpoint_does_not_keep_every_energy():

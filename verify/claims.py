@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from passivo.method.base import Method
-from verify.measure import Result
+from verify.measure import BALANCE_STEPS, Result
 from verify.problems import Problem
 
 ORDER_TOLERANCE = 0.15  # measured >= claimed - this: a method may be better on a special problem, never worse
@@ -51,6 +51,11 @@ PROPERTIES: dict[str, Property] = {
     "energy": Property(lambda p: True, _within("exact"), _kinds),
     "quadratic energy": Property(lambda p: p.quadratic, _within("exact"), _kinds),
     "convex passivity": Property(lambda p: p.convex, _within("exact", "passive"), _kinds),
+    "booked energy": Property(
+        lambda p: True,
+        lambda r: bool(r.balances) and all(b.unnoticed <= BALANCE_STEPS and not b.stopped for b in r.balances),
+        lambda r: ", ".join(f"{b.unnoticed:.2g} roundoffs unnoticed at step {b.step:g} s" for b in r.balances),
+    ),
     "symplectic": Property(
         lambda p: p.canonical,
         lambda r: r.symplectic is not None and r.symplectic <= SYMPLECTIC,

@@ -44,6 +44,7 @@ class Balance:
     kind      the worst verdict among the total and the parts
     worst     the created energy of the step where its size was largest, signed
     roundoffs the same size in units of the largest roundoff of a step
+    unnoticed created less booked, in the same units; a sum over all steps
     """
 
     step: float
@@ -53,6 +54,7 @@ class Balance:
     bias: float
     removed: float
     iterations: float
+    unnoticed: float = math.inf
     stopped: str = ""
 
 
@@ -143,6 +145,7 @@ def balance(method: Method, problem: Problem, step: float) -> Balance:
         bias=_share(verdict.bias, moved),
         removed=_share(verdict.removed, moved),
         iterations=run.iterations,
+        unnoticed=_share(abs(verdict.unnoticed), verdict.roundoff),
         stopped=run.stopped,
     )
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from passivo.errors import MethodError
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
+from passivo.method.energy_consistent import EnergyConsistent
+from passivo.method.exact_hold import ExactHold, check_linear
 from passivo.method.one_stage import SymplecticEuler
 from passivo.method.runge_kutta import RungeKutta
 from passivo.model.feedback import Relation
@@ -16,6 +19,7 @@ VARIANTS: dict[str, dict[str, Method]] = {
         "SymplecticEuler q": SymplecticEuler("q"),
     },
 }
+NO_MINIMUM = ("kepler",)
 
 
 def all_methods() -> dict[str, Method]:
@@ -32,6 +36,14 @@ def reason_against(method: Method, problem: Problem) -> str:
         positions = method.positions or problem.model.positions
         if not 0 < len(positions) < len(problem.model.states):
             return "positions and momenta are not told apart"
-    if isinstance(method, RungeKutta) and any(isinstance(law, Relation) for law in problem.laws.values()):
+    if isinstance(method, EnergyConsistent | ExactHold) and problem.name in NO_MINIMUM:
+        return "the energy has no minimum at a known place"
+    if isinstance(method, ExactHold):
+        try:
+            check_linear(method, problem.model.form)
+        except MethodError:
+            return "not linear"
+    unsolved = any(isinstance(law, Relation) for law in problem.laws.values())
+    if unsolved and isinstance(method, RungeKutta | EnergyConsistent | ExactHold):
         return "no equation to solve a Relation in"
     return ""

@@ -178,6 +178,7 @@ PROBLEMS: dict[str, Problem] = {
     for problem in (
         Problem("mass", library.mass(m=0.5), {"p": 0.4}, lambda x, u: [u[0]], convex=True),
         Problem("spring", library.spring(k=3.0), {"q": 0.4}, lambda x, u: [u[0]], convex=True),
+        Problem("unilateral_spring", library.unilateral_spring(k=3.0), {"q": 0.4}, lambda x, u: [u[0]], convex=True),
         Problem("damper", library.damper(b=0.7), {}, lambda x, u: [], convex=True),
         Problem(
             "oscillator",

@@ -31,6 +31,8 @@ _WHERE = {
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
     "passivo.method.bounce": ("ExactBounce",),
+    "passivo.method.energy_consistent": ("EnergyConsistent",),
+    "passivo.method.exact_hold": ("ExactHold",),
     "passivo.method.part": ("Part", "compile"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
@@ -94,6 +96,8 @@ if TYPE_CHECKING:
     from passivo.ledger.verdict import Verdict  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
+    from passivo.method.exact_hold import ExactHold  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401

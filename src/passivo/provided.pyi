@@ -29,6 +29,25 @@ KEEPS_BOOK: bool  # the method keeps a book of its own (`booked`)
 EPSILON: float
 TABLEAU: tuple[float, ...]
 STAGE_WEIGHTS: tuple[float, ...]
+PREDICTOR_STAGES: int
+BOOK_COUNT: int  # books of the method: one, or one per state
+BOOK_OF_STATE: tuple[int, ...]
+ROW_OF_BOOK: tuple[int, ...]  # books × rows, 1 where a book owns a state of the row
+IN_ENERGY: tuple[int, ...]  # 1 for states the energy depends on
+ALPHA: float
+BETA: float
+CREDIT: bool
+DEADLOCK_ABS: float
+DEADLOCK_REL: float
+SYMMETRIC: bool
+FROM_OLD: bool
+HALVINGS: int
+RELEASE: int  # the signal that releases a unilateral spring, -1 without
+TRUE_PORT: bool
+WHOLE: int  # states, inputs and 1
+FORM_COUNT: int  # powers that are integrated as quadratic forms
+FORM_TARGET: tuple[int, ...]  # where each is booked
+FORM_ROW: tuple[int, ...]
 
 # sections of the memory
 TIME: int
@@ -55,12 +74,17 @@ CHANGE: int
 DIFFERENCE: int
 SCALE: int
 BOOKED: int
+FAULTS: int
 ENERGY: int
+HEIGHT: int
+COUNTERS: int
 ACCOUNTS: int
 PORT_WORK: int
 REPORT: int
 ACCOUNT_SIZE: int
 A_ROUNDOFF: int
+SUMS: int
+A_FAULTS: int
 LEDGER_COLUMNS: int
 UNKNOWN: int
 RESIDUAL: int
@@ -77,6 +101,38 @@ CUTS: int
 LEVEL: int
 GAP: int
 DEFECT: int
+ORIGIN: int
+OFFSET: int
+AHEAD: int
+LANDED: int
+ABOVE: int
+OLD: int
+NEAR: int
+DUE: int
+GAIN: int
+FAULT: int
+BOOKS: int
+BASE: int
+UPHILL: int
+TRAIL: int
+PACE: int
+CURVATURE: int
+VECTORS: int
+VALUES: int
+COORDINATES: int
+BRACKET: int
+HELD_STEP: int
+ALL: int
+NOW: int
+BALANCE: int
+GENERATOR: int
+READOUT: int
+POWER: int
+FLOW: int
+INTEGRAL: int
+MEANS: int
+POWERED: int
+SCRATCH: int
 
 # of a bouncing mass
 PLACE_STATE: int
@@ -99,6 +155,7 @@ BAD_INPUT: int
 # leaves of the model
 def prepare(m) -> None: ...  # Constants that depend on parameters alone.
 def energy(m) -> None: ...  # ENERGY of every row at STATE.
+def heights(m) -> None: ...  # HEIGHT of every row at STATE: energy above that of the minimum.
 def difference(m) -> None: ...  # DIFFERENCE: change of energy of every row from STATE to NEXT over STEP.
 def end_gradient(m) -> None: ...  # END_GRADIENT at NEXT.
 def output(m) -> None: ...  # OUTPUT at STATE with the inputs USED.
@@ -114,12 +171,23 @@ def gather(m, h) -> None: ...  # GRADIENT of the step, and the inputs USED.
 def weigh(m, h) -> None: ...  # Add WORK, MEAN, LOST, RECEIVED of a stage of weight h.
 def weigh_node(m, h, tau, weight) -> None: ...  # One Gauss node of the same.
 def stage(m) -> None: ...  # GRADIENT and SLOPE at POINT.
+def held_stage(m) -> None: ...  # SLOPE at POINT, the inputs held.
+def origin(m) -> None: ...  # ORIGIN: the minimum of the energy.
+def above(m) -> None: ...  # ABOVE: the height of every book at OFFSET from the minimum.
+def uphill(m) -> None: ...  # UPHILL: the gradient at OFFSET.
+def curvature(m) -> None: ...  # CURVATURE: the matrix of a quadratic energy.
+def gain(m) -> None: ...  # GAIN: change of every book's energy over the step.
+def land(m, b, target, ahead) -> bool: ...  # The way onto the level set that was chosen.
+def linear(m) -> None: ...  # GENERATOR, READOUT and POWER of a linear system.
+def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 
 # kernels
 def advance(m, h) -> int: ...  # The method: one step of size h, state moved, work and loss added up.
 def commit(m) -> int: ...  # Move the state by STEP.
 def solve(m, h) -> int: ...  # Find STEP.
 def book(m, h) -> None: ...  # Book the step.
+def ready(m) -> None: ...  # What a method prepares whenever parameters were set.
+def sinhc(x) -> float: ...
 def add(m, at, value) -> None: ...  # Compensated sum.
 def enter(m, at, change, work, lost, booked, scale, time) -> None: ...  # Book into one account.
 def remember(m, at, count) -> None: ...  # Remember the bias at marked steps.
@@ -238,7 +306,7 @@ PRINTED_BOUND: bool
 
 def give(m, at, stride, stages, value) -> None: ...  # Hold a value at an input.
 def account(m, work) -> None: ...  # What a junction stores, loses and books of a period.
-def hold(m, k, effort) -> None: ...  # A device holds an effort.
+def oppose(m, k, effort) -> None: ...  # A device holds an effort.
 def sense(m) -> None: ...  # What is seen of a device's motion.
 def link_report(m) -> None: ...
 

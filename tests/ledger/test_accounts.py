@@ -164,10 +164,11 @@ def module(rows, width, row_of_input, keeps_book=False):
         "LOST": rows,
         "CHANGE": rows,
     }
-    sizes |= {"BOOKED": rows, "PORT_WORK": 2 * width, "ACCOUNTS": (rows + 1) * A.ACCOUNT_SIZE}
+    sizes |= {"FAULTS": rows + 1, "BOOKED": rows, "PORT_WORK": 2 * width, "ACCOUNTS": (rows + 1) * A.ACCOUNT_SIZE}
     for name, size in sizes.items():
         names[name], at = at, at + size
     names |= {"ROWS": rows, "WIDTH": width, "ROW_OF_INPUT": row_of_input, "KEEPS_BOOK": keeps_book}
+    names["ACCOUNTS_COUNT"] = rows + 1 if rows > 1 else 1
     m = np.zeros(at)
     m[names["ACCOUNTS"] + A.A_MARK :: A.ACCOUNT_SIZE] = 1.0
     return SimpleNamespace(**names), kernels(**names), m
@@ -213,3 +214,25 @@ def test_a_book_of_its_own():
     m = booked([1.0, 1.0], book=[1.0, 0.25])
     assert m[A.A_UNNOTICED] == 0.75 and verdict(m).unnoticed == 0.75
     assert booked([1.0, 1.0])[A.A_BOOKED] == 0.0
+
+
+def test_faults_are_counted_for_each_row_and_the_total():
+    """A fault of a book that spans two rows is one fault of the total."""
+    at, kernel, m = module(2, 0, (0,), keeps_book=True)
+    for faults in ([1.0, 0.0, 1.0], [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]):
+        m[at.FAULTS : at.FAULTS + 3] = faults
+        kernel.book(m, 0.1)
+    assert m[at.ACCOUNTS + A.A_FAULTS :: A.ACCOUNT_SIZE].tolist() == [2.0, 1.0, 2.0]
+
+
+@given(st.integers(0, 2**20))
+def test_the_peak_is_the_largest_height_less_what_was_created(seed):
+    """height − C, formed from work and loss alone: what the numerics created does not raise it."""
+    rng = np.random.default_rng(seed)
+    kernel, m, height, created, peak = kernels(), account(), 3.0, 0.0, 3.0
+    m[A.A_LEVEL] = m[A.A_PEAK] = height
+    for k, (change, work, lost) in enumerate(zip(rng.normal(size=30), rng.normal(size=30), rng.uniform(size=30))):
+        kernel.enter(m, 0, change, work, lost, 0.0, 1.0, float(k))
+        height, created = height + change, created + change - work + lost
+        peak = max(peak, height - created)
+    assert [m[A.A_LEVEL], m[A.A_PEAK]] == pytest.approx([height - created, peak], rel=1e-12)

@@ -19,13 +19,14 @@ def row(
     unnoticed=0.0,
     first=0.0,
     window=(0.0, 0.0),
+    peak=0.0,
 ):
     m = np.zeros(A.ACCOUNT_SIZE)
     m[A.A_CREATED], m[A.A_BIAS] = created, bias
     m[A.A_ROSE], m[A.A_FELL], m[A.A_MISSED] = rise, fall, unnoticed
     m[A.A_BIAS + 1 : A.A_BIAS + 3] = window
     m[A.A_REMOVED], m[A.A_BOOKED] = removed, book
-    m[A.A_FIRST], m[A.A_ROUNDOFF] = first, ROUNDOFF
+    m[A.A_FIRST], m[A.A_ROUNDOFF], m[A.A_PEAK] = first, ROUNDOFF, peak
     return m
 
 
@@ -109,3 +110,23 @@ def test_a_single_part_is_its_own_total():
 def test_verdicts_compare_by_value():
     assert verdict(bias=1.0) == verdict(bias=1.0) != verdict(bias=2.0)
     assert Verdict("none", reason="why").sentence == "no verdict: why"
+
+
+LENT = {"rise": 1.0, "bias": 2.0, "book": 1.0, "created": 1.0}
+
+
+def test_the_allowance_is_a_share_of_the_peak_unless_joules_are_given():
+    at = lambda allowance, share: judge(row(**LENT, peak=30.0), 0, ("body",), allowance, share=share)  # noqa: E731
+    assert at(None, 0.1).kind == "booked" and at(None, 0.1).allowance == pytest.approx(3.0)
+    assert at(None, 0.0).kind == at(None, 0.05).kind == at(1.0, 0.1).kind == "active"
+    assert at(2.0, 0.0).kind == "booked"
+    assert judge(row(**LENT, peak=-5.0), 0, ("body",), share=0.1).allowance == 0.0
+
+
+def test_each_row_has_a_share_and_an_allowance_of_its_own():
+    """As a network needs it, whose accounts come from parts with different methods."""
+    memory = np.concatenate([row(**LENT, peak=30.0)] * 4)
+    names = ("a", "b", "c", "total")
+    result = judge(memory, 0, names, [None, None, 2.5, None], share=[0.1, 0.0, 0.0, 0.1])
+    assert [result.parts[name].kind for name in "abc"] == ["booked", "active", "booked"] and result.kind == "booked"
+    assert [result.parts[name].allowance for name in "abc"] == pytest.approx([3.0, 0.0, 2.5])

@@ -19,6 +19,7 @@ from passivo.model.mechanical import Mechanical
 EQUATIONS = {
     "mass": lambda x, u, c: [u[0]],
     "spring": lambda x, u, c: [u[0]],
+    "unilateral_spring": lambda x, u, c: [u[0]],
     "damper": lambda x, u, c: [],
     "oscillator": lambda x, u, c: [x[1] / c["m"], -c["k"] * x[0] - c["b"] * x[1] / c["m"] + u[0]],
     "pendulum": lambda x, u, c: [
@@ -56,6 +57,7 @@ EQUATIONS = {
 OUTPUTS = {
     "mass": lambda x, u, c: [x[0] / c["m"]],
     "spring": lambda x, u, c: [c["k"] * x[0]],
+    "unilateral_spring": lambda x, u, c: [c["k"] * x[0]],
     "damper": lambda x, u, c: [c["b"] * u[0]],
     "rigid_body": lambda x, u, c: x,
     "controlled_rigid_body": lambda x, u, c: [*x[:3], *x],
@@ -68,6 +70,7 @@ OUTPUTS = {
 UNUSUAL = {
     "mass": {"m": 0.3},
     "spring": {"k": 7.0},
+    "unilateral_spring": {"k": 7.0},
     "damper": {"b": 0.4},
     "oscillator": {"k": 3.0, "m": 0.7, "b": 0.2},
     "pendulum": {"m": 0.6, "l": 1.3, "g": 9.81, "b": 0.2},
@@ -168,7 +171,7 @@ class TestEverySystem:
         model = getattr(library, name)()
         part = compile(model, AVF(), STEP.get(name, 0.05), start=START.get(name), engine="python")
         for _ in range(8):
-            part.step(rng.normal(size=model.width))
+            part.step(rng.normal(size=model.width + len(model.signals)))
         assert part.verdict.kind == "exact"
         assert part.steps == 8
 
@@ -177,7 +180,7 @@ def test_building_needs_no_sympy():
     code = (
         "import sys; from passivo.model import library as L\n"
         "models = [getattr(L, name)() for name in L.__all__]\n"
-        "assert len(models) == 14 and 'sympy' not in sys.modules, 'sympy was imported'"
+        "assert len(models) == 15 and 'sympy' not in sys.modules, 'sympy was imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 

@@ -29,7 +29,7 @@ def test_record_every_thins_rows_but_books_every_step():
 
 def test_ledger_is_a_dataset_with_a_total():
     run = simulate()
-    assert set(run.ledger.data_vars) == {"stored", "work", "lost", "edited", "created", "booked"}
+    assert set(run.ledger.data_vars) == {"stored", "work", "lost", "edited", "created", "booked", "faults"}
     assert dict(run.ledger.sizes) == {"time": 101, "part": 2}
     assert list(run.ledger.part.values) == ["oscillator", "total"]
     assert run.part("oscillator").verdict.kind == "exact"
@@ -44,7 +44,8 @@ def test_labelled_arrays_carry_units(tmp_path):
         assert [array.attrs["units"] for array in found] == ["m", "kg m/s", "N", "N", "m/s", "J"]
         assert each.part("oscillator")["q"].attrs["units"] == "m"
         assert each["q"].time.attrs["units"] == each.ledger.time.attrs["units"] == "s"
-        assert {column.attrs["units"] for column in each.ledger.data_vars.values()} == {"J"}
+        units = {name: column.attrs["units"] for name, column in each.ledger.data_vars.items()}
+        assert units.pop("faults") == "1" and set(units.values()) == {"J"}
     bare = simulate(pv.System(["q", "p"], "q**2/2 + p**2/2", [[0, 1], [-1, 0]]))
     assert "units" not in bare["q"].attrs
 

@@ -125,6 +125,8 @@ def show(chosen: Scenario, result: Run) -> None:
     short = "" if result.stopped else short
     out.print(f"{counted(result.steps, 'step')} of {result.step:g} s by {name} ({end:.6g} s{short})\n", soft_wrap=True)
     out.print(coloured(str(result.verdict), result.verdict.kind), soft_wrap=True)
+    if met := [f"{name} {count}" for name, count in result.faults.items() if count]:
+        out.print(f"faults: {', '.join(met)}", soft_wrap=True)
     out.print()
     out.print(ledger_table(result))
     out.print()

@@ -145,6 +145,7 @@ def run_data(run: Run) -> dict[str, Any]:
         "end": dict(zip(run.model.states, run.arrays["states"][-1].tolist())),
         "iterations": run.iterations,
         "cut_steps": run.cut_steps,
+        "faults": run.faults,
         "stopped": run.stopped,
         "ledger": {name: {**after, "stored at 0": before["stored"]} for name, (before, after) in ends(run).items()},
         "verdict": verdict_data(run.verdict),

@@ -25,8 +25,8 @@ def lay_out(form: Form, stages: int, base: int = 0) -> Layout:
         ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
         ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n), ("END_GRADIENT", n),
         ("LOST", rows), ("RECEIVED", rows), ("CHANGE", rows), ("DIFFERENCE", rows), ("SCALE", rows), ("BOOKED", rows),
-        ("ENERGY", rows), ("ACCOUNTS", sizes["ACCOUNTS_COUNT"] * accounts.ACCOUNT_SIZE),
-        ("REPORT", sizes["REPORT_SIZE"]),
+        ("FAULTS", sizes["ACCOUNTS_COUNT"]), ("ENERGY", rows), ("HEIGHT", rows),
+        ("ACCOUNTS", sizes["ACCOUNTS_COUNT"] * accounts.ACCOUNT_SIZE), ("REPORT", sizes["REPORT_SIZE"]),
     ):  # fmt: skip
         layout.take(name, size)
     return layout
@@ -57,6 +57,11 @@ def input_slots(form: Form, layout: Layout) -> dict[Any, str]:
     return layout.slots("USED", form.inputs + form.signals)
 
 
+def lowest_ends(form: Form, ends: Ends) -> dict[Any, Any]:
+    """Definitions of an increment that begins in the minimum."""
+    return {**ends.definitions, **dict(zip(ends.a, form.minimum or ()))}
+
+
 def gradient_at(form: Form, where: tuple[Any, ...]) -> dict[Any, Any]:
     """Gradient symbol -> ∂H/∂x_i at `where`."""
     here = dict(zip(form.states, where))
@@ -64,7 +69,7 @@ def gradient_at(form: Form, where: tuple[Any, ...]) -> dict[Any, Any]:
 
 
 def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, Any]) -> None:
-    """`energy`, `difference`, `end_gradient`, `output` and `inside`; `laws` are inputs that follow from outputs."""
+    """`energy`, `heights`, `difference`, `end_gradient`, `output`, `inside`; `laws` are inputs that follow outputs."""
     state, ends = layout.slots("STATE", form.states), Ends.of(form.states)
     at = layout.sections
     received = tuple(sp.Symbol(f"received#{i}", real=True) for i in range(2 * len(form.inputs)))
@@ -72,6 +77,15 @@ def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, A
     state |= layout.slots("PORT_WORK", received)
     energies = [sp.Add(*received) if row.opaque else row.energy for row in form.rows]
     source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", energy) for r, energy in enumerate(energies)])
+
+    heights = [(f"m[{at['HEIGHT'] + r}]", row.energy) for r, row in enumerate(form.rows)]
+    if form.minimum is not None:
+        heights = [(target, difference(energy, ends)) for target, energy in heights]
+        offsets = dict(zip(ends.d, (x - lowest for x, lowest in zip(form.states, form.minimum))))
+        defined = {**lowest_ends(form, ends), **offsets}
+        source.leaf("heights", "m", state, heights, defined, note="HEIGHT of every row at STATE.")
+    else:
+        source.leaf("heights", "m", state, heights, note="HEIGHT of every row: no minimum is stated, so all it stores.")
 
     pairs = {**layout.slots("STATE", ends.a), **layout.slots("NEXT", ends.b), **layout.slots("STEP", ends.d)}
     pairs |= layout.slots("WORK", works)

@@ -68,6 +68,7 @@ class Piece:
     def prefixed(self, prefix: str) -> Piece:
         """The same piece with all its own names changed, so that several fit into one module."""
         functions = [match[1] for text in self.texts if (match := re.match(r"def (\w+)", text))]
+        assert len(set(functions)) == len(functions), f"two functions of one name: {sorted(functions)}"
         own = re.compile(r"\b(" + "|".join(map(re.escape, (*self.numbers, *functions))) + r")\b")
         rename = lambda text: own.sub(rf"{prefix}\1", text)  # noqa: E731
         return Piece({prefix + name: value for name, value in self.numbers.items()}, [*map(rename, self.texts)], ())

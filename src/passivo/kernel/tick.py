@@ -50,6 +50,9 @@ def tick(m, h):
         m[RECEIVED + r] = 0.0
         m[CHANGE + r] = 0.0
         m[SCALE + r] = 0.0
+    if KEEPS_BOOK:
+        for r in range(ACCOUNTS_COUNT):
+            m[FAULTS + r] = 0.0
     for k in range(STAGES * (WIDTH + SIGNALS)):
         if not isfinite(m[INPUT + k]):
             return BAD_INPUT
@@ -84,7 +87,7 @@ def show_rows(m, at):
 
 
 def report(m):
-    """Fill REPORT: time, states, inputs, outputs, work per port component, and six columns for each account."""
+    """Fill REPORT: time, states, inputs, outputs, work per port component, and the columns of each account."""
     output(m)
     at = REPORT
     m[at] = m[TIME] + m[TIME + 1]
@@ -108,8 +111,10 @@ def look(m):
 
 
 def refresh(m):
-    """After a change of parameters or state by hand: constants, energies, output, report."""
+    """After a change of parameters or state by hand: constants, heights, energies, output, report."""
     prepare(m)
+    ready(m)
+    heights(m)
     report(m)
 
 

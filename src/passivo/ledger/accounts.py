@@ -3,7 +3,8 @@
 Each row owns ACCOUNT_SIZE numbers of the memory `m`. Sums are pairs (value, error) kept by the two-sum, so
 10^8 small entries lose nothing. `created` of a step is `Δstored − work − edited + lost`; its roundoff is
 `r = 16 ε (Σ (|x| + |Δx|) |g| + Σ |work| + lost)`, |g| the larger of the mean gradient of the step and the gradient at
-its end, and only what exceeds r counts towards `rise` and `fall`.
+its end, and only what exceeds r counts towards `rise` and `fall`. The largest height above the minimum less C
+sets the allowance of methods that lend.
 """
 
 from __future__ import annotations
@@ -33,8 +34,12 @@ A_NEXT = 26
 A_ROSE = 27  # the largest of each excess beyond the largest r of its time: later steps cannot undo it
 A_FELL = 28
 A_MISSED = 29
-ACCOUNT_SIZE = 30
-LEDGER_COLUMNS = 6  # of a report: stored, and the five sums above
+A_FAULTS = 30  # steps of the method's own kind of failure, counted
+A_LEVEL = 31  # height above the minimum less C, now
+A_PEAK = 32  # ... and the largest so far
+ACCOUNT_SIZE = 33
+SUMS = 5  # the pairs at the head: work, lost, edited, created, booked
+LEDGER_COLUMNS = 7  # of a report: stored, the sums, and the faults
 
 
 def add(m, at, value):
@@ -69,6 +74,9 @@ def enter(m, at, change, work, lost, booked, scale, time):
         exceed(m, at, A_UNNOTICED, A_MISSED, created - booked - roundoff)
     exceed(m, at, A_RISE, A_ROSE, created - roundoff)
     exceed(m, at, A_FALL, A_FELL, -created - roundoff)
+    m[at + A_LEVEL] += work - kept  # the change less what was created
+    if m[at + A_LEVEL] > m[at + A_PEAK]:
+        m[at + A_PEAK] = m[at + A_LEVEL]
 
     total = m[at + A_CREATED] + m[at + A_CREATED + 1]
     if total - m[at + A_LOW] > m[at + A_BIAS]:
@@ -90,8 +98,9 @@ def enter(m, at, change, work, lost, booked, scale, time):
 def show(m, account, at, stored):
     """The columns of an account for a report that begins at `at`."""
     m[at] = stored
-    for column in range(LEDGER_COLUMNS - 1):
+    for column in range(SUMS):
         m[at + 1 + column] = m[account + 2 * column] + m[account + 2 * column + 1]
+    m[at + 1 + SUMS] = m[account + A_FAULTS]
 
 
 def remember(m, at, count):
@@ -132,5 +141,8 @@ def book(m, h):
     if ROWS > 1:
         enter(m, ACCOUNTS + ROWS * ACCOUNT_SIZE, all_change, all_work, all_lost, all_booked, all_scale, time)
         remember(m, ACCOUNTS + ROWS * ACCOUNT_SIZE, m[COUNT])
+    if KEEPS_BOOK:
+        for r in range(ACCOUNTS_COUNT):
+            m[ACCOUNTS + r * ACCOUNT_SIZE + A_FAULTS] += m[FAULTS + r]
     for k in range(WIDTH):
         add(m, PORT_WORK + 2 * k, m[WORK + k])

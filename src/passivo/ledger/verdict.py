@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -25,6 +25,7 @@ class Verdict:
     removed    the same for energy taken away by the numerics
     unnoticed  created less what the method booked itself
     roundoff   the largest roundoff of a single step, against which all this is judged
+    allowance  the most a method that books may create: set by the user, or a share of the largest height less C
     bounded    the bias no longer grew after half of the run
     parts      the verdict of each part, where there is more than one
     """
@@ -81,14 +82,30 @@ def _joules(value: float) -> str:
     return f"{value:.4g} J"
 
 
-def judge(memory: np.ndarray, first: int, names: tuple[str, ...], allowance: float = 0.0, stopped: str = "") -> Verdict:
-    """The verdict on the accounts that begin at `first` in `memory`, one per name; the last one is the total."""
-    rows = {
-        name: _judge_row(
-            memory[first + i * A.ACCOUNT_SIZE : first + (i + 1) * A.ACCOUNT_SIZE], name, allowance, stopped
+def judge(
+    memory: np.ndarray,
+    first: int,
+    names: tuple[str, ...],
+    allowance: float | Sequence[float | None] | None = None,
+    stopped: str = "",
+    *,
+    share: float | Sequence[float] = 0.0,
+) -> Verdict:
+    """The verdict on the accounts that begin at `first` in `memory`, one per name; the last one is the total.
+
+    allowance  joules, for all rows or one per row; None where `share` decides
+    share      of the largest height less C of a row, for all rows or one per row
+    """
+    count = len(names)
+    fixed = list(allowance) if isinstance(allowance, Sequence) else [allowance] * count
+    shares = list(share) if isinstance(share, Sequence) else [share] * count
+    rows = {}
+    for i, name in enumerate(names):
+        row = memory[first + i * A.ACCOUNT_SIZE : first + (i + 1) * A.ACCOUNT_SIZE]
+        given = fixed[i]
+        rows[name] = _judge_row(
+            row, name, max(0.0, shares[i] * float(row[A.A_PEAK])) if given is None else given, stopped
         )
-        for i, name in enumerate(names)
-    }
     *parts, (_, total) = rows.items()
     if not parts:
         return total

@@ -25,8 +25,11 @@ class Method(ABC):
                "quadratic energy"  the same where the energy is quadratic
                "convex passivity"  created <= 0 where the energy is convex
                "symplectic"        the flow of a closed lossless canonical system is symplectic
+               "booked energy"     whatever a step creates stands in the method's own book
     applies    the systems it takes, in a few words; `for_model` and `write` refuse the others
     nodes      where in the step the inputs are read, as shares of it
+    counters   names of the faults it counts; a section of the memory holds the counts, `part.faults` shows them
+    allowance_share  of the largest (height above the minimum − created), which it may create and still be "booked"
     works_at_start  the work of a step is h y'u with the output y at its start
     """
 
@@ -36,7 +39,9 @@ class Method(ABC):
     nodes: ClassVar[tuple[float, ...]] = (0.5,)
     kernels: ClassVar[tuple[Callable, ...]] = ()
     keeps_book: ClassVar[bool] = False
-    works_at_start: ClassVar[bool] = False
+    works_at_start: ClassVar[Any] = False
+    counters: ClassVar[tuple[str, ...]] = ()
+    allowance_share: ClassVar[float] = 0.0
 
     def describe(self) -> dict[str, Any]:
         return {"kind": type(self).__name__, **asdict(self)}
@@ -44,6 +49,14 @@ class Method(ABC):
     def for_model(self, model: Model) -> Method:
         """The method with everything filled in that it takes from the model; raises where it does not apply."""
         return self
+
+    def form_of(self, model: Model) -> Form:
+        """The form that code is generated from: the model's own, unless the method has to fill something in."""
+        return model.form
+
+    def kernels_for(self, form: Form) -> tuple[Callable, ...]:
+        """The kernels of a module: `kernels`, and those that depend on options or on the energy."""
+        return self.kernels
 
     @abstractmethod
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:

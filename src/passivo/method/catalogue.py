@@ -9,23 +9,16 @@ from passivo.errors import MethodError, nearest
 from passivo.method.base import Method
 from passivo.method.bounce import ExactBounce
 from passivo.method.closed_loop import ClosedLoopAVF
+from passivo.method.energy_consistent import EnergyConsistent
+from passivo.method.exact_hold import ExactHold
 from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler
 from passivo.method.runge_kutta import RK4, Heun
 
-METHODS: dict[str, type[Method]] = {
-    cls.__name__: cls
-    for cls in (
-        ExplicitEuler,
-        SymplecticEuler,
-        ImplicitEuler,
-        Heun,
-        RK4,
-        ImplicitMidpoint,
-        AVF,
-        ClosedLoopAVF,
-        ExactBounce,
-    )
-}
+ALL = (
+    ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
+    EnergyConsistent, ExactHold, ExactBounce,
+)  # fmt: skip
+METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
 
 
 class Foreign(Method):

@@ -81,7 +81,6 @@ def without_values(description: dict[str, Any]) -> dict[str, Any]:
         result["params"] = list(result["params"])
     if "parts" in result:
         result["parts"] = {key: without_values(part) for key, part in result["parts"].items()}
-    result.pop("minimum", None)
     result.pop("units", None)
     return result
 
@@ -111,22 +110,26 @@ def part_piece(
     from passivo.kernel.leaves import constants, lay_out, write_model
     from passivo.kernel.source import Source
 
-    form, stages = model.form, len(method.nodes)
+    form, stages = method.form_of(model), len(method.nodes)
     offsets, at = {}, 0
     for name, port in model.ports.items():
         offsets[name] = (at, port.width)
         at += port.width
     laws = laws_of(form, offsets, formulas)
     layout = lay_out(form, stages, base)
+    layout.take("COUNTERS", len(method.counters))
     source = Source(layout, layout.slots("PARAM", form.params))
     write_model(source, layout, form, laws.feedback)
     numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages)}
     numbers.update(method.write(source, layout, form, laws))
     source.finish()
+    own = method.kernels_for(form)
+    if not any(kernel.__name__ == "ready" for kernel in own):
+        source.functions.append("def ready(m):\n    pass")
     sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
     numbers.update(sections)
     numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
-    fixed = module.numbers_of(*dict.fromkeys(sys.modules[kernel.__module__] for kernel in method.kernels))
+    fixed = module.numbers_of(*dict.fromkeys(sys.modules[kernel.__module__] for kernel in own))
     assert not fixed.keys() & numbers.keys(), f"a kernel file redefines {fixed.keys() & numbers.keys()}"
     numbers.update(fixed)
-    return module.Piece(numbers, source.functions, (A.enter, A.book, *tick.KERNELS, *method.kernels))
+    return module.Piece(numbers, source.functions, (A.enter, A.book, *tick.KERNELS, *own))

@@ -79,7 +79,9 @@ class CompiledPart:
         if (lowest := model.minimum) is not None:
             self.state[:] = [lowest[name] for name in model.states]
         self.half_at(1)
+        self.allowance: float | None = None
         self._refresh()
+        self._measure()
 
     def _bind(self) -> None:
         """Views into the memory, and the compiled functions."""
@@ -105,10 +107,28 @@ class CompiledPart:
         with np.errstate(all="ignore"):
             self.module.refresh(self.memory)
 
+    @property
+    def height(self) -> float:
+        """Joules above the minimum when states were last set by hand; all that is stored where none is stated."""
+        return float(self._section("HEIGHT", self.module.ROWS).sum())
+
+    def _measure(self) -> None:
+        """Heights less C, after the state or the parameters were set by hand."""
+        heights = self._section("HEIGHT", self.module.ROWS)
+        levels = [*heights, heights.sum()] if self.module.ROWS > 1 else heights
+        for row, height in enumerate(levels):
+            account = self._account(row)
+            account[A.A_LEVEL] = height - (account[A.A_CREATED] + account[A.A_CREATED + 1])
+            account[A.A_PEAK] = account[A.A_LEVEL] if self.steps == 0 else max(account[A.A_PEAK], account[A.A_LEVEL])
+
+    def _account(self, row: int) -> np.ndarray:
+        at = self.module.ACCOUNTS + row * A.ACCOUNT_SIZE
+        return self.memory[at : at + A.ACCOUNT_SIZE]
+
     def half_at(self, count: int) -> None:
         """Remember the bias at step `count` and at its doublings, to tell later whether it still grew."""
         for row in range(self.module.ACCOUNTS_COUNT):
-            self.memory[self.module.ACCOUNTS + row * A.ACCOUNT_SIZE + A.A_MARK] = float(max(count, 1))
+            self._account(row)[A.A_MARK] = float(max(count, 1))
 
     # -- stepping ---------------------------------------------------------------------------------------------------
 
@@ -215,7 +235,14 @@ class CompiledPart:
 
     @property
     def verdict(self) -> Verdict:
-        return judge(self.memory, self.module.ACCOUNTS, self.module.ROW_NAMES)
+        names, share = self.module.ROW_NAMES, self.method.allowance_share
+        return judge(self.memory, self.module.ACCOUNTS, names, self.allowance, share=share)
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """How often the method met each kind of fault so far, by name."""
+        counts = self._section("COUNTERS", len(self.method.counters))
+        return {name: int(count) for name, count in zip(self.method.counters, counts)}
 
     # -- changing by hand -------------------------------------------------------------------------------------------
 
@@ -241,7 +268,7 @@ class CompiledPart:
             raise
         self._edit(before)
         for row in range(self.module.ACCOUNTS_COUNT):
-            account = self._section("ACCOUNTS", (row + 1) * A.ACCOUNT_SIZE)[row * A.ACCOUNT_SIZE :]
+            account = self._account(row)
             here = account[A.A_CREATED] + account[A.A_CREATED + 1], self.time
             account[A.A_LOW : A.A_LOW + 2] = account[A.A_HIGH : A.A_HIGH + 2] = here
 
@@ -253,9 +280,9 @@ class CompiledPart:
         change = self._energies() - before
         rows = [*change, change.sum()] if self.module.ROWS > 1 else change
         for row, value in enumerate(rows):
-            at = self.module.ACCOUNTS + row * A.ACCOUNT_SIZE + A.A_EDITED
-            A.add(self.memory, at, float(value))
+            A.add(self.memory, self.module.ACCOUNTS + row * A.ACCOUNT_SIZE + A.A_EDITED, float(value))
         self._refresh()
+        self._measure()
 
     def copy(self) -> CompiledPart:
         """An independent part in the same state, ledger included."""
@@ -330,13 +357,16 @@ def compile(
     *,
     start: Mapping[Any, float] | None = None,
     laws: Mapping[str, Law] | None = None,
+    allowance: float | None = None,
     engine: Engine = "numba",
 ) -> CompiledPart:
     """Compile a model and a method into a part with the given default step.
 
-    start   state name -> value; the others start at the model's minimum, or at 0
-    laws    port name -> Feedback or Relation, solved inside the step
-    engine  "numba" (machine code), "python" (the same source as plain Python: slow, nothing to compile)
+    start      state name -> value; the others start at the model's minimum, or at 0
+    laws       port name -> Feedback or Relation, solved inside the step
+    allowance  joules that a method with a book of its own may create and still be called "booked"; default: the
+               method's share of the largest energy above the minimum
+    engine     "numba" (machine code), "python" (the same source as plain Python: slow, nothing to compile)
     """
     if not isinstance(model, Model):
         raise ModelError(f"expected a System, got {model!r}")
@@ -346,6 +376,7 @@ def compile(
     method = checked_method(model, method)
     checked_state(model, start or {})
     part = CompiledPart(model, method, size, generate(model, method, laws or {}, engine), engine, laws or {})
+    part.allowance = checked_allowance(allowance)
     place_start(part, start or {})
     return part
 
@@ -356,6 +387,19 @@ def place_start(part: CompiledPart, start: Mapping[Any, float]) -> None:
         part.state[part.model.states.index(name)] = value
     part._refresh()
     _check_state(part, "the start", "give another start=")
+    part._measure()
+
+
+def checked_allowance(value: Any) -> float | None:
+    if value is None:
+        return None
+    try:
+        joules = float(value)
+    except (TypeError, ValueError):
+        joules = math.nan
+    if not 0.0 <= joules < math.inf:
+        raise InputError(f"allowance must be a number of joules >= 0, not {value!r}; leave it out for the method's own")
+    return joules
 
 
 def _check_state(part: CompiledPart, what: str, remedy: str) -> None:

@@ -105,5 +105,6 @@ class Coupled(Model):
             readout=readout,
             feedthrough=feedthrough,
             rows=tuple(rows),
+            minimum=None if form.minimum is None else (*form.minimum, *(sp.Integer(0),) * width),
             input_rows=(*(form.input_rows[i] for i in rest), *(len(rows) - 1,) * width),
         )

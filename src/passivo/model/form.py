@@ -29,7 +29,8 @@ class Form:
     """x' = (J − R) g + G u,  y = Y g + D u + s,  g = ∇H, H the sum of the rows' energies.
 
     s is the `source` of a rendering law, a formula of inputs and signals, else empty.
-    Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ.
+    Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ. `minimum` is the
+    state of least energy, one formula of the parameters per state, or None where none is stated.
     """
 
     states: tuple[Any, ...]
@@ -45,6 +46,7 @@ class Form:
     rows: tuple[Row, ...]
     input_rows: tuple[int, ...]
     domain: Any
+    minimum: tuple[Any, ...] | None
     source: tuple[Any, ...] = ()
 
     @property

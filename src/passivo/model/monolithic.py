@@ -138,6 +138,7 @@ class Monolithic(Model):
             both = [start[end] + i for end in (a, b) for i in range(widths[end])]
             rows.append(Row(title, (), sp.Integer(0), sp.Integer(0), tuple(-y[i] * u[i] for i in both)))
         conditions = [form.domain for form in forms.values() if form.domain is not None]
+        lowest = [form.minimum for form in forms.values()]
         return Form(
             states=tuple(symbol for form in forms.values() for symbol in form.states),
             gradient=g,
@@ -152,6 +153,7 @@ class Monolithic(Model):
             rows=tuple(rows),
             input_rows=tuple(row_of[i] for i in free),
             domain=sp.And(*conditions) if conditions else None,
+            minimum=None if None in lowest else tuple(value for part in lowest for value in part or ()),
         )
 
     def _solved(self, matrix: Any) -> Any:
@@ -218,5 +220,5 @@ def _prefixed(form: Form, key: str) -> Form:
     return Form(
         states, gradient, inputs, signals, params,
         new(form.structure), new(form.loss), new(form.ports), new(form.readout), new(form.feedthrough),
-        rows, form.input_rows, new(form.domain),
+        rows, form.input_rows, new(form.domain), None if form.minimum is None else tuple(map(new, form.minimum)),
     )  # fmt: skip

@@ -139,6 +139,7 @@ class Rendering(Model):
             rows=(Row(self.name, (), sp.Integer(0), sp.Integer(0), (), opaque=True),),
             input_rows=(0,) * w,
             domain=None,
+            minimum=(),
             source=tuple(source),
         )
 

@@ -321,6 +321,7 @@ class System(Model):
         blocks = [matrix(port.matrix, (n, port.width)) for port in self.ports.values()]
         G = sp.Matrix.hstack(*blocks) if blocks else sp.zeros(n, 0)
         lost = quadratic(loss, g) + quadratic(feedthrough, u)
+        lowest = self._minimum if self.states else {}
         return Form(
             states=tuple(scope[name] for name in self.states),
             gradient=g,
@@ -335,6 +336,7 @@ class System(Model):
             rows=(Row(self.name, tuple(range(n)), read(self.energy), lost, ()),),
             input_rows=(0,) * w,
             domain=None if self.domain is None else read(self.domain),
+            minimum=None if lowest is None else tuple(read(lowest[name]) for name in self.states),
         )
 
     def __repr__(self) -> str:

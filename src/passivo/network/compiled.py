@@ -14,7 +14,7 @@ from passivo.kernel import cache
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
 from passivo.method.generate import Engine, foreign_sources, part_piece, shared_piece, traced, without_values
-from passivo.method.part import CompiledPart, place_start
+from passivo.method.part import CompiledPart, checked_allowance, place_start
 from passivo.model.coupled import Coupled
 from passivo.model.feedback import Law
 from passivo.network import junction, schedule
@@ -74,6 +74,7 @@ class CompiledNetwork:
 
     def __init__(self, net: Network, module: ModuleType, engine: Engine, laws: Mapping[str, Mapping[str, Law]]):
         self.net, self.module, self.engine = net, module, engine
+        self.allowance: float | None = None
         self.plan = Plan.of(net)
         self.memory = np.zeros(module.SIZE)
         self.parts: dict[str, CompiledPart] = {}
@@ -155,7 +156,14 @@ class CompiledNetwork:
 
     @property
     def verdict(self) -> Verdict:
-        return judge(self.accounts, 0, self.rows)
+        return judged(self.net, self.accounts, self.rows, self.allowance)
+
+    def measure(self) -> None:
+        """The height of the whole, from which its allowance follows, after states were set by hand."""
+        total = self.memory[self.module.TOTAL : self.module.TOTAL + A.ACCOUNT_SIZE]
+        height = sum(part.height for part in self.parts.values())
+        total[A.A_LEVEL] = height - (total[A.A_CREATED] + total[A.A_CREATED + 1])
+        total[A.A_PEAK] = max(total[A.A_PEAK], total[A.A_LEVEL])
 
     def __repr__(self) -> str:
         return f"<network {self.net.name}: {', '.join(self.parts)}; t = {self.time:g} s>"
@@ -166,6 +174,7 @@ def compile_network(
     start: Mapping[Any, float] | None = None,
     laws: Mapping[str, Law] | None = None,
     engine: Engine = "numba",
+    allowance: float | None = None,
 ) -> CompiledNetwork:
     """Compile a network; `start` and `laws` name states and ports as "part.name"."""
     if engine not in get_args(Engine):
@@ -175,10 +184,32 @@ def compile_network(
     formulas = {key: traced(net.members[key].model, given) for key, given in by_part.items()}
     module = cache.load(_key(net, formulas, engine), lambda: source_text(net, formulas, engine))
     network = CompiledNetwork(net, module, engine, by_part)
+    network.allowance = checked_allowance(allowance)
     for key, values in starts.items():
         place_start(network.parts[key], values)
     network.refresh()
+    network.measure()
     return network
+
+
+def judged(
+    net: Network, accounts: np.ndarray, rows: tuple[str, ...], allowance: float | None = None, stopped: str = ""
+) -> Verdict:
+    """The verdict on the accounts of a network, each row with the allowance of its method or junction.
+
+    A junction may create its share of the largest height of the whole; a clamp its credit.
+    """
+    whole = float(accounts[-A.ACCOUNT_SIZE + A.A_PEAK])
+    links = {c.name: c.through for c in net.connections}
+    shares = {key: member.method.allowance_share for key, member in net.members.items()}
+    fixed: list[float | None] = []
+    for row in rows[:-1]:
+        through = links.get(row)
+        fixed.append(None if through is None else max(through.allowance, through.allowance_share * whole))
+    lent = [*shares.values(), *(through.allowance_share for through in links.values())]
+    fixed.append(sum(through.allowance for through in links.values()) + max(lent, default=0.0) * whole)
+    part_share = [shares.get(row.split(".", 1)[0], 0.0) for row in rows]
+    return judge(accounts, 0, rows, fixed if allowance is None else allowance, stopped, share=part_share)
 
 
 def split(net: Network, given: Mapping[Any, Any], what: str, known: Any) -> dict[str, dict[str, Any]]:
@@ -328,4 +359,4 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
     numbers.update(OPAQUE=link.opaque or through.guards, OPAQUE_TAKEN=numbers[hidden])
     numbers.update(through.numbers(link))
     numbers.update(numbers_of(*dict.fromkeys(sys.modules[kernel.__module__] for kernel in through.kernels)))
-    return Piece(numbers, (), (A.enter, *junction.KERNELS, *through.kernels, schedule.link_keep))
+    return Piece(numbers, (), (A.enter, *junction.KERNELS, *through.kernels, schedule.link_record))

@@ -44,10 +44,10 @@ def exchange(m):
         clamp_tick(m, CLAMP, m[ELAPSED] if m[ELAPSED] > 0.0 else m[LINK_PERIOD])
         m[ELAPSED] = 0.0
         for k in range(LINK_WIDTH):
-            hold(m, k, m[sections + CLAMP_FORCE * LINK_WIDTH + k])
+            oppose(m, k, m[sections + CLAMP_FORCE * LINK_WIDTH + k])
     elif WATCHDOG and m[ELAPSED] >= m[CLAMP + CLAMP_LONGEST]:  # no sample: the force stands until the watchdog cuts it
         for k in range(LINK_WIDTH):
-            hold(m, k, 0.0)
+            oppose(m, k, 0.0)
 
 
 def account(m, work):

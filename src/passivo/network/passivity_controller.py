@@ -37,7 +37,7 @@ def exchange(m):
         if CLASSIC:
             m[ERROR] += m[DAMPING] * m[LINK_PERIOD] * moved
     for k in range(LINK_WIDTH):
-        hold(m, k, m[FLOW_OUTPUT + k] + m[DAMPING] * m[SENT + k])
+        oppose(m, k, m[FLOW_OUTPUT + k] + m[DAMPING] * m[SENT + k])
 
 
 def account(m, work):

@@ -36,7 +36,7 @@ def exchange(m):
         m[POWER + k] = power if m[ERROR + k] > 0.0 else -power
         m[VELOCITY + k] = velocity
         m[SENT + k] = velocity + m[POWER + k] / effort if effort != 0.0 else velocity
-        hold(m, k, effort)
+        oppose(m, k, effort)
         give(m, FLOW_INPUT + k, FLOW_STRIDE, FLOW_STAGES, m[SENT + k])
 
 

@@ -53,7 +53,7 @@ def measure(m):
         m[MEASURED + k] = seen
 
 
-def hold(m, k, effort):
+def oppose(m, k, effort):
     """The device holds an effort against its motion until the next sample."""
     m[TURN + k] = abs(effort - m[HELD + k])
     m[HELD + k] = effort
@@ -151,4 +151,4 @@ def seeded(seed: int) -> float:
     return float((seed * 2654435761 + 12345) % 2**32)
 
 
-KERNELS = (uniform, measure, sense, hold)
+KERNELS = (uniform, measure, sense, oppose)

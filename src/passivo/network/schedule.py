@@ -52,9 +52,11 @@ def share(m):
         m[ALL_SCALE] += size
         if IS_FREE[k]:
             m[ALL_WORK] += m[WORK + k]
+    if KEEPS_BOOK:
+        m[TOTAL + A_FAULTS] += m[FAULTS + ACCOUNTS_COUNT - 1]
 
 
-def keep(m, out):
+def record(m, out):
     """Every EVERY-th step, append the report to the record."""
     m[WAIT] -= 1.0
     if m[WAIT] <= 0.0:
@@ -76,12 +78,12 @@ def jump(m, row, energy):
     m[ALL_SCALE] += abs(energy)
 
 
-PART_KERNELS = (fetch, expose, share, keep, jump)
+PART_KERNELS = (fetch, expose, share, record, jump)
 
-# -- kernels of a link and of the whole: `keep` with other names ----------------------------------------------------
+# -- kernels of a link and of the whole: `record` with other names ----------------------------------------------------
 
 
-def link_keep(m, out):
+def link_record(m, out):
     m[LINK_WAIT] -= 1.0
     if m[LINK_WAIT] <= 0.0:
         m[LINK_WAIT] = m[LINK_EVERY]
@@ -106,7 +108,7 @@ def total_book(m):
     m[ALL_SCALE] = 0.0
 
 
-def total_keep(m, out):
+def total_record(m, out):
     m[TOTAL_WAIT] -= 1.0
     if m[TOTAL_WAIT] <= 0.0:
         m[TOTAL_WAIT] = m[TOTAL_EVERY]
@@ -135,7 +137,7 @@ def run(m, table, out, ticks):
     return ticks
 
 
-TOTAL_KERNELS = (elapse, total_book, total_keep)
+TOTAL_KERNELS = (elapse, total_book, total_record)
 
 # -- the order of things --------------------------------------------------------------------------------------------
 
@@ -205,8 +207,8 @@ def texts(net: Network, plan: Plan) -> list[str]:
             part = _part(link.flow.port)
             row = [row.name for row in net.members[part].model.form.rows].index(name)
             end.when(f"{prefix}due", [f"{prefix}move(m)", f"{plan.parts[part]}jump(m, {row}, m[{prefix}JUMP])"])
-        end.when(f"{prefix}due", [f"{prefix}settle(m)", f"{prefix}link_keep(m, out)"])
-    end.when("COMMON_due", ["total_book(m)", "total_keep(m, out)"])
+        end.when(f"{prefix}due", [f"{prefix}settle(m)", f"{prefix}link_record(m, out)"])
+    end.when("COMMON_due", ["total_book(m)", "total_record(m, out)"])
     return [begin.text, end.text, _report(plan)]
 
 
@@ -247,7 +249,7 @@ def _step(plan: Plan, key: str) -> list[str]:
         f"    m[FAILED] = {number}.0",
         "    return False",
         f"{prefix}share(m)",
-        f"{prefix}keep(m, out)",
+        f"{prefix}record(m, out)",
     ]
 
 
@@ -269,7 +271,7 @@ def entries(plan: Plan) -> list[str]:
     refresh = ["def refresh(m):", '    """After a change by hand: constants, energies, outputs, reports."""']
     for prefix in plan.parts.values():
         look += [f"    {prefix}energy(m)", f"    {prefix}output(m)"]
-        refresh += [f"    {prefix}prepare(m)", f"    {prefix}report(m)"]
+        refresh += [f"    {prefix}{what}(m)" for what in ("prepare", "ready", "heights", "report")]
     refresh += [*(f"    {prefix}link_report(m)" for prefix in plan.links.values()), "    total_report(m)"]
     return ["\n".join(look), "\n".join(refresh)]
 

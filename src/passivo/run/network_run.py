@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from passivo.errors import InputError, StepError, nearest
-from passivo.ledger.verdict import Verdict, judge
+from passivo.ledger.verdict import Verdict
 from passivo.method.generate import Engine
-from passivo.network.compiled import CompiledLink, CompiledNetwork, compile_network, split
+from passivo.network.compiled import CompiledLink, CompiledNetwork, compile_network, judged, split
 from passivo.network.network import Network
 from passivo.run.inputs import Inputs
 from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
@@ -78,8 +78,10 @@ class NetworkRun:
         record_every: int,
         ticks: int,
         planned: int,
+        allowance: float | None = None,
         stopped: str = "",
     ):
+        self.allowance = allowance
         self.net, self.runs, self.links = net, dict(runs), dict(links)
         self.rows, self.engine, self.record_every = rows, engine, record_every
         self.ticks, self.planned, self.stopped = ticks, planned, stopped
@@ -148,7 +150,16 @@ class NetworkRun:
 
     @cached_property
     def verdict(self) -> Verdict:
-        return judge(self.arrays["accounts"], 0, self.rows, stopped=self.stopped)
+        return self.judged(self.arrays["accounts"])
+
+    def judged(self, accounts: np.ndarray) -> Verdict:
+        """The verdict on accounts, under the allowance of this run."""
+        return judged(self.net, accounts, self.rows, self.allowance, self.stopped)
+
+    @property
+    def faults(self) -> dict[str, int]:
+        """How often each part met each kind of fault, by "part.kind"."""
+        return {f"{key}.{name}": count for key, run in self.runs.items() for name, count in run.faults.items()}
 
     # -- doing ------------------------------------------------------------------------------------------------------
 
@@ -224,6 +235,7 @@ def simulate_network(
     start: Mapping[Any, float] | None,
     inputs: Mapping[str, Any] | None,
     record_every: int,
+    allowance: float | None,
     engine: Engine,
     progress: Callable[[int, int], None] | None,
 ) -> NetworkRun:
@@ -235,7 +247,7 @@ def simulate_network(
     given = split(net, inputs or {}, "port or signal", [*net.ports, *net.signals])
     drives = {key: Inputs(member.model, given[key], ticks // net.periods[key]) for key, member in net.members.items()}
     laws = {f"{key}.{port}": law for key, drive in drives.items() for port, law in drive.laws.items()}
-    network = compile_network(net, start, laws, engine)
+    network = compile_network(net, start, laws, engine, allowance)
     network.half_at(ticks // 2)
     return NetworkRecorder(network, drives, ticks, every, progress).go()
 
@@ -371,5 +383,6 @@ class NetworkRecorder:
             record_every=self.every,
             ticks=network.ticks,
             planned=self.ticks,
+            allowance=network.allowance,
             stopped=why,
         )

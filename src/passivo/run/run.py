@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from passivo.method.part import CompiledPart
     from passivo.run.inputs import Inputs
 
-COLUMNS = ("stored", "work", "lost", "edited", "created", "booked")
+COLUMNS = ("stored", "work", "lost", "edited", "created", "booked", "faults")
+UNITS = {name: "1" if name == "faults" else "J" for name in COLUMNS}
 FIELDS = ("time", "states", "inputs", "outputs", "work", "ledger", "accounts")
 
 
@@ -31,7 +32,8 @@ class Run:
 
     An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
     cumulative, `stored` is not. `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken
-    in halves; `stopped` says why a run ended early, else it is empty.
+    in halves; `faults` counts by name what a method could not step as it should; `stopped` says why a run ended early,
+    else it is empty.
     """
 
     def __init__(
@@ -65,6 +67,9 @@ class Run:
             rows=tuple(module.ROW_NAMES),
             iterations=part.iterations,
             cut_steps=part.cut_steps,
+            faults=part.faults,
+            allowance=part.allowance,
+            share=part.method.allowance_share,
             stopped=stopped,
             time=ticks * part.dt,
             states=states,
@@ -90,6 +95,9 @@ class Run:
         self.rows: tuple[str, ...] = fields["rows"]
         self.iterations: float = fields["iterations"]
         self.cut_steps: int = fields["cut_steps"]
+        self.faults: dict[str, int] = fields["faults"]
+        self.allowance: float | None = fields["allowance"]
+        self.share: float = fields["share"]
         self.stopped: str = fields["stopped"]
         self.arrays: dict[str, np.ndarray] = {name: fields[name] for name in FIELDS}
 
@@ -135,7 +143,7 @@ class Run:
 
     @cached_property
     def ledger(self) -> xr.Dataset:
-        """Dimensions (time, part), part "total" included; all columns but `stored` are cumulative, in joules."""
+        """Dimensions (time, part), part "total" included; all columns but `stored` are cumulative, `faults` counts."""
         return ledger_dataset(self.arrays["ledger"], self.parts, self.time)
 
     @property
@@ -150,7 +158,11 @@ class Run:
 
     @cached_property
     def verdict(self) -> Verdict:
-        return judge(self.arrays["accounts"], 0, self.rows, stopped=self.stopped)
+        return self.judged(self.arrays["accounts"])
+
+    def judged(self, accounts: np.ndarray) -> Verdict:
+        """The verdict on accounts of this run, such as those that an audit found."""
+        return judge(accounts, 0, self.rows, self.allowance, self.stopped, share=self.share)
 
     # -- doing ------------------------------------------------------------------------------------------------------
 
@@ -178,7 +190,7 @@ class Run:
         columns = {"t [s]": self.time} | dict(zip(states, self.arrays["states"].T))
         for group in (self.inputs, self.outputs, self.work):
             columns.update(zip(group.labels(), self.arrays[group.field].T))
-        return columns | {f"{name} [J]": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
+        return columns | {f"{name} [{UNITS[name]}]": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
 
     def audit(self) -> Any:
         """Recompute the run without the compiled kernels; see `passivo.audit`."""
@@ -211,7 +223,7 @@ def ledger_dataset(values: np.ndarray, parts: list[str], time: np.ndarray) -> xr
     if values.shape[1] == 1:
         values = np.repeat(values, 2, axis=1)
     return xr.Dataset(
-        {name: (("time", "part"), values[:, :, i], {"units": "J"}) for i, name in enumerate(COLUMNS)},
+        {name: (("time", "part"), values[:, :, i], {"units": UNITS[name]}) for i, name in enumerate(COLUMNS)},
         coords={"time": ("time", time, {"units": "s"}), "part": [*parts, "total"]},
     )
 

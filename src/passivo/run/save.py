@@ -24,7 +24,7 @@ from passivo.network.network import Network
 from passivo.run.network_run import LinkRun, NetworkRun
 from passivo.run.run import FIELDS, Run
 
-FORMAT = 1
+FORMAT = 2
 NETWORK_FIELDS = ("time", "ledger", "accounts")
 LARGEST = 2**35  # bytes of an array; a run records far less
 PACKAGES = ("numpy", "numba", "llvmlite", "sympy")
@@ -86,6 +86,9 @@ def _run(facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Run:
         rows=tuple(facts["rows"]),
         iterations=facts["iterations"],
         cut_steps=facts["cut_steps"],
+        faults=facts["faults"],
+        allowance=facts["allowance"],
+        share=facts["share"],
         stopped=facts["stopped"],
         **{name: arrays[name] for name in FIELDS},
     )
@@ -101,7 +104,7 @@ def _network(facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Network
         links,
         rows=tuple(facts["rows"]),
         **{name: arrays[name] for name in NETWORK_FIELDS},
-        **{name: facts[name] for name in ("engine", "record_every", "ticks", "planned", "stopped")},
+        **{name: facts[name] for name in ("engine", "record_every", "ticks", "planned", "allowance", "stopped")},
     )
 
 
@@ -152,6 +155,7 @@ def _network_facts(run: NetworkRun) -> dict[str, Any]:
         "record_every": run.record_every,
         "ticks": run.ticks,
         "planned": run.planned,
+        "allowance": run.allowance,
         "rows": list(run.rows),
         "stopped": run.stopped,
         "verdict": run.verdict.sentence,
@@ -175,6 +179,9 @@ def _facts(run: Run) -> dict[str, Any]:
         "rows": list(run.rows),
         "iterations": run.iterations,
         "cut_steps": run.cut_steps,
+        "faults": run.faults,
+        "allowance": run.allowance,
+        "share": run.share,
         "stopped": run.stopped,
         "verdict": run.verdict.sentence,
         "versions": {

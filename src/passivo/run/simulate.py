@@ -31,6 +31,7 @@ def simulate(
     start: Mapping[Any, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     record_every: int = 1,
+    allowance: float | None = None,
     engine: Engine = "numba",
     progress: Callable[[int, int], None] | None = None,
 ) -> NetworkRun: ...
@@ -44,6 +45,7 @@ def simulate(
     start: Mapping[Any, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     record_every: int = 1,
+    allowance: float | None = None,
     engine: Engine = "numba",
     progress: Callable[[int, int], None] | None = None,
 ) -> Run: ...
@@ -56,6 +58,7 @@ def simulate(
     start: Mapping[Any, float] | None = None,
     inputs: Mapping[str, Any] | None = None,
     record_every: int = 1,
+    allowance: float | None = None,
     engine: Engine = "numba",
     progress: Callable[[int, int], None] | None = None,
 ) -> Run | NetworkRun:
@@ -67,6 +70,7 @@ def simulate(
     start         state name -> value; the others start at the model's minimum, or at 0
     inputs        port or signal name -> number, array, function of t, Noise, Feedback, Relation or Held; default 0
     record_every  keep every n-th row (the last one always); all steps are booked in the ledger
+    allowance     joules a method with a book of its own may create and still be "booked"; default: the method's share
     engine        "numba" (machine code) or "python" (the same source as plain Python)
     progress      called now and then with (steps done, steps in all)
 
@@ -75,11 +79,12 @@ def simulate(
     if isinstance(model, Network):
         if method is not None or step is not None:
             raise InputError("a network's parts have methods and steps of their own; give them in net.add(...)")
-        return simulate_network(model, until, start, inputs, record_every, engine, progress)
+        return simulate_network(model, until, start, inputs, record_every, allowance, engine, progress)
     size = 1e-3 if step is None else step
     steps, every = whole_steps(size, until), checked_every(record_every)
     drive = Inputs(model, inputs, steps) if isinstance(model, Model) else None
-    part = compile(model, method, size, start=start, laws=drive.laws if drive else None, engine=engine)
+    laws = drive.laws if drive else None
+    part = compile(model, method, size, start=start, laws=laws, allowance=allowance, engine=engine)
     assert drive is not None
     part.half_at(steps // 2)
     return Recorder(part, drive, steps, every, progress).go()

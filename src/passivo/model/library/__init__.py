@@ -12,6 +12,7 @@ from passivo.model.library.mechanics import (
     oscillator,
     pendulum,
     spring,
+    unilateral_spring,
     wall,
 )
 from passivo.model.library.orbits import kepler
@@ -33,5 +34,6 @@ __all__ = [
     "rigid_body_control",
     "spring",
     "toda_chain",
+    "unilateral_spring",
     "wall",
 ]

@@ -54,6 +54,29 @@ def spring(k: float = 1.0) -> System:
     )
 
 
+def unilateral_spring(k: float = 1.0) -> System:
+    """A spring that only pushes, for `EnergyConsistent(release="depth")`: `q' = v`, `H = k q²/2`.
+
+    k  stiffness in N/m, >= 0; default 1
+
+    State: compression q in m. Port "end" (flow): takes the velocity v in m/s, gives the force k q in N.
+    Signal "depth" in m: how deep the other side really is. Where it is <= 0 a method that is told so sets q to 0, which
+    also ends the drift of a compression integrated from velocities. To any other method it is a spring.
+    """
+    return System(
+        states=["q"],
+        energy="k*q**2/2",
+        ports={"end": flow([1])},
+        params={"k": k},
+        signals=["depth"],
+        minimum={"q": 0.0},
+        positions=["q"],
+        limits=["k >= 0"],
+        units={"q": "m", "k": "N/m", "depth": "m", "end": ("m/s", "N")},
+        name="unilateral_spring",
+    )
+
+
 def damper(b: float = 1.0) -> System:
     """A linear damper, without a state: `f = b v`, loss `b v²`.
 
