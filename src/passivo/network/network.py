@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import gcd, lcm
+from types import MappingProxyType
 from typing import Any
 
 from passivo.errors import InputError, ModelError, nearest, quoted
@@ -207,16 +208,23 @@ class Network:
             part, _, inner = name.partition(".")
             changes.setdefault(part, {})[inner] = value
         models = {key: self.members[key].model.with_params(**given) for key, given in changes.items()}
-        return self.rebuilt({key: models.get(key, member.model) for key, member in self.members.items()})
+        return self.rebuilt(models)
 
-    def rebuilt(self, models: Mapping[str, Model]) -> Network:
-        """The same network with other models in it."""
+    def rebuilt(
+        self,
+        models: Mapping[str, Model] = MappingProxyType({}),
+        methods: Mapping[str, Method] = MappingProxyType({}),
+        steps: Mapping[str, float] = MappingProxyType({}),
+        through: Mapping[str, Junction] = MappingProxyType({}),
+    ) -> Network:
+        """The same network with other models, methods, steps (by part) or junctions (by connection) in it."""
         twin = Network(self.name)
         for key, member in self.members.items():
-            twin.add(key, models[key], member.method, step=member.step)  # type: ignore[arg-type]
+            model, method, step = models.get(key, member.model), methods.get(key, member.method), steps.get(key)
+            twin.add(key, model, method, step=member.step if step is None else step)  # type: ignore[arg-type]
         for c in self.connections:
             a, b = (twin.members[end.member.name][end.name] for end in (c.effort, c.flow))
-            twin.connect(a, b, c.through, c.name)
+            twin.connect(a, b, through.get(c.name, c.through), c.name)
         for signal, source in self.observed.items():
             part, _, name = signal.partition(".")
             twin.observe(twin.members[source.member.name][source.name], twin.members[part][name])
