@@ -10,6 +10,7 @@ import pytest
 import passivo as pv
 from passivo.sweep.prepared import CHUNK
 from passivo.sweep.sweep import Sweep
+from strategies import build
 
 VERDICT = ("passive", "bounded", "bias", "removed", "unnoticed", "roundoff")
 LEDGER = ("stored", "work", "lost", "edited", "created", "booked")
@@ -215,6 +216,40 @@ def test_noise_and_called_functions_give_the_runs_of_simulate():
         assert result["work"].sel(k=5.0).item() == run.ledger["work"].sel(part="total").values[-1]
 
 
+def test_networks_with_inputs_of_their_own_give_the_runs_of_simulate():
+    net = pv.Network()
+    net.add("fast", pv.library.oscillator(k=4.0, m=1.0), pv.RK4(), step=1e-2)
+    net.add("slow", pv.library.oscillator(k=9.0, m=1.0), pv.AVF(), step=3e-2)
+    for drive in ("cos(2*t)", pv.Noise(1.0, seed=2), pv.Held(lambda t, y: t - y)):
+        inputs = {"fast.force": drive, "slow.force": 0.5}
+        over, keep = (
+            {"start.slow.q": [0.0, 0.1], "fast.k": [3.0, 4.0]},
+            ["fast.q", "slow.q", pv.Reduce("fast.p", "max")],
+        )
+        result = pv.sweep(net, until=1.0, over=over, keep=keep, inputs=inputs, engine="python")
+        run = pv.simulate(net, until=1.0, start={"slow.q": 0.1}, inputs=inputs, engine="python")
+        one = result.sel({"start.slow.q": 0.1, "fast.k": 4.0})
+        assert one["fast.q"].item() == run["fast.q"].values[-1] and one["slow.q"].item() == run["slow.q"].values[-1]
+        assert one["max(fast.p)"].item() == run["fast.p"].values.max()
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_random_systems_give_the_runs_of_simulate(seed):
+    case = build(seed, 3)
+    starts = dict(zip(case.system.states, case.x.tolist()))
+    inputs = {name: case.rng.uniform(-1, 1, (10, port.width)) for name, port in case.system.ports.items()}
+    options = {"step": 0.05, "until": 0.5, "inputs": inputs, "engine": "python"}
+    values = [-0.5, 0.25, starts["x1"]]
+    result = pv.sweep(
+        case.system, pv.AVF(), over={"start.x1": values}, keep=["x0", "x1", "x2", *LEDGER], start=starts, **options
+    )
+    for value in values:
+        run = pv.simulate(case.system, pv.AVF(), start={**starts, "x1": value}, **options)
+        one = result.sel({"start.x1": value})
+        assert all(one[name].item() == run[name].values[-1] for name in ("x0", "x1", "x2"))
+        assert all(one[name].item() == run.ledger[name].sel(part="total").values[-1] for name in LEDGER)
+
+
 # -- threads --------------------------------------------------------------------------------------------------------
 
 
@@ -294,6 +329,14 @@ def test_a_step_without_solution_is_a_failed_run():
     result = sweep(pv.library.mass(m=1.0), over={"step": [2000.0, 100.0], "start.p": [0.0, 1.0]}, **options)
     assert (result["verdict"] == "none").all() and np.isnan(result["p"]).all()
     assert all("could find" in reason for reason in result["reason"].values.flat)
+
+
+def test_a_run_that_grows_without_bound_is_told_without_a_warning():
+    """Explicit Euler with ωh = 10 grows tenfold with every step: squares overflow long before energies do."""
+    keep = ["verdict", pv.Reduce("stored", "rms"), pv.Reduce("stored", "mean")]
+    result = sweep(oscillator(k=1.0, b=0.0), pv.ExplicitEuler(), over={"step": [10.0]}, until=1000.0, keep=keep)
+    assert result["verdict"].item() == "active"
+    assert result["rms(stored)"].item() == np.inf and 1e150 < result["mean(stored)"].item() < 1e300
 
 
 def test_a_bad_input_in_mid_run_is_a_failed_run():

@@ -144,6 +144,7 @@ class Tally:
         self.sums: list[float] = []
         self.extreme = math.nan
 
+    @np.errstate(all="ignore")  # a run that grows without bound may overflow its sums: they are infinite
     def take(self, rows: np.ndarray) -> None:
         """The next rows of the stream."""
         values = np.ascontiguousarray(rows[self.skip :, self.kept.column.at])
@@ -167,5 +168,6 @@ class Tally:
     def value(self) -> float:
         if self.kept.how in ("min", "max"):
             return self.extreme
-        mean = math.fsum(self.sums) / self.count if np.isfinite(self.sums).all() else float(np.sum(self.sums))
+        with np.errstate(all="ignore"):
+            mean = float(np.sum(self.sums)) / self.count
         return math.sqrt(mean) if self.kept.how == "rms" else mean
