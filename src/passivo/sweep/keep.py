@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -100,7 +100,7 @@ Kept = Last | Judged | Reduced
 
 def read_keep(keep: Any, streams: Sequence[Stream], rows: Sequence[str], ticks: int) -> list[Kept]:
     """What `keep` names, found in the streams of a run of `ticks` ticks whose ledger has these rows."""
-    if isinstance(keep, str | Reduce | Mapping) or not isinstance(keep, Iterable):
+    if not isinstance(keep, list | tuple):
         raise InputError(f"keep takes a list of names, as in ['q', 'verdict'], not {quoted(keep)}")
     found = {name: (stream, column) for stream in streams for name, column in stream.columns.items()}
     result = [_kept(entry, found, rows, ticks) for entry in keep]
