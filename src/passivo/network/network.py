@@ -196,6 +196,12 @@ class Network:
         return {f"{key}.{p}": value for key, member in self.members.items() for p, value in member.model.params.items()}
 
     @property
+    def minimum(self) -> dict[str, float]:
+        """Where the parts start unless told otherwise."""
+        lowest = {key: member.model.minimum or {} for key, member in self.members.items()}
+        return {f"{key}.{name}": value for key, values in lowest.items() for name, value in values.items()}
+
+    @property
     def tick(self) -> Fraction:
         """The longest time of which all steps are whole multiples, in seconds."""
         steps = [member.step for member in self.members.values()]

@@ -66,7 +66,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
                 _surface(axis, values, slow, *found[name])
                 _labels(axis, name, p, alpha)
         picture.subplots_adjust(left=0.02, right=0.95, bottom=0.05, top=0.9, wspace=0.1, hspace=0.16)
-        title = "What a passive sample and hold owes: Hnorm = |mean HE| / H(0) over the second half of a run; dots: diverged"
+        title = "What a passive sample and hold owes: Hnorm = |mean HE| / H(0) of the second half; dots: diverged"
         picture.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return Outcome(picture, _columns(panels, stiffnesses, masses, slow), _statements(p, panels), _note(p, panels, slow))
 
