@@ -291,7 +291,7 @@ DROPPED: float
 FILTER: float
 CLASSIC: bool
 JUMP: int
-STIFFNESS: int
+STIFFNESS: int  # the parameter of a coupling's spring
 ELONGATION: int  # the states of a coupling's spring
 MOST_DAMPING: float
 DAMPING: int
