@@ -71,7 +71,7 @@ class Connection:
 
 @dataclass(frozen=True)
 class Sight:
-    """What a signal shows of an end: `scale * value + offset`, the value to whole multiples of `resolution` if not 0."""
+    """What a signal shows of an end: `scale * value + offset`; the value is seen to `resolution`, if that is not 0."""
 
     source: End
     scale: float = 1.0

@@ -54,7 +54,7 @@ def make(params: Mapping[str, float], advance: Advance) -> Outcome:
                       abs(taken - q0) / abs(-taken - q0), "<= 1", bool(nearer)),
         ]  # fmt: skip
     note = (
-        "The paper's figure is a sketch without numbers; the values here are our own. The paper takes the nearer of the "
+        "The paper's figure is a sketch without numbers; the values here are our own. The paper takes the nearer of "
         "two states, we the one on the side of the predictor: they are the same where there is no fault. The predictor "
         f"alone would be {energy(predictor) - new:.4g} J off."
     )

@@ -44,7 +44,9 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
     with figure(8.0, 5.4) as picture:
         above, below = picture.subplots(2, 1, sharex=True)
         for axis, names in ((above, ("radial", "Euclidean")), (below, ("two systems",))):
-            axis.plot(time[shown] * 1e3, exact[shown], color="black", linestyle=DASHED, linewidth=1.0, label="reference")
+            axis.plot(
+                time[shown] * 1e3, exact[shown], color="black", linestyle=DASHED, linewidth=1.0, label="reference"
+            )
             for name in names:
                 colour = COLOURS[list(runs).index(name)]
                 label = name if len(names) == 1 else f"one system, {name}"

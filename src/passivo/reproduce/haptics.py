@@ -11,7 +11,9 @@ from passivo.errors import InputError
 from passivo.method.base import Method
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.generate import Engine
+from passivo.method.part import seconds
 from passivo.model import library
+from passivo.model.symbols import functions
 from passivo.network.network import Network
 from passivo.network.sample_hold import PassiveSampleHold
 from passivo.reproduce.figure import Advance, Statement
@@ -44,10 +46,16 @@ def whole(params: Mapping[str, float], name: str, least: int = 1) -> int:
     return int(params[name])
 
 
+def at_most(text: str, found: float, most: float, known: bool = True) -> Statement:
+    """`found` must not exceed `most`; where parameters were changed it is only found."""
+    return (
+        Statement(text, float(found), f"<= {most:g}", bool(found <= most)) if known else Statement(text, float(found))
+    )
+
+
 def constancy(text: str, series: np.ndarray, within: float) -> Statement:
     """A sum of energies that should not change: its largest distance from its start, in joules."""
-    gap = float(np.abs(series - series[0]).max())
-    return Statement(text, gap, f"0 ± {within:g}", gap <= within)
+    return at_most(text, float(np.abs(series - series[0]).max()), within)
 
 
 # -- mass and spring --------------------------------------------------------------------------------------------------
@@ -90,7 +98,7 @@ def multirate(p: Mapping[str, float], alpha: float, k: float, m: float, ratio: i
     """A spring that steps every `fast` seconds and a mass that steps `ratio` times slower."""
     net, method = Network(), EnergyConsistent(alpha=alpha, beta=p["beta"])
     spring = net.add("spring", library.spring(k=k), method, step=p["fast"])
-    mass = net.add("mass", library.mass(m=m), method, step=float(f"{p['fast'] * ratio:.12g}"))
+    mass = net.add("mass", library.mass(m=m), method, step=float(seconds(p["fast"], "fast") * ratio))
     net.connect(spring["end"], mass["force"], through=PassiveSampleHold(), name="link")
     return net
 
@@ -118,3 +126,17 @@ def draw_forces(axis: Any, run: NetworkRun, shown: float) -> None:
     axis.plot(fast, uf, color=COLOURS[1], linestyle=DASHED, linewidth=1.1, label="uf, force of the spring")
     axis.step(slow, us, where="post", color=COLOURS[0], label="us, force on the mass")
     axis.set_ylabel("force [N]")
+
+
+# -- hands ------------------------------------------------------------------------------------------------------------
+
+
+def guided(p: Mapping[str, float], damping: float) -> Callable[[Any], Any]:
+    """The force of a hand whose spring (`stiffness`) and damper are guided along `path_middle` − `path_reach` cos."""
+    turn = 2 * np.pi * p["path_frequency"]
+
+    def force(t: Any) -> Any:
+        pull = p["stiffness"] * (p["path_middle"] - p["path_reach"] * functions["cos"](turn * t))
+        return pull + damping * p["path_reach"] * turn * functions["sin"](turn * t)
+
+    return force

@@ -43,9 +43,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
             line.set_xlabel("time [s]")
             line.set_ylabel("position [m]")
             legend(plane)
-        headline(
-            picture, f"k = {p['k']:g} N/m, m = {p['m']:g} kg, v0 = {p['v0']:g} m/s, T = {p['step']:g} s, no loss"
-        )
+        headline(picture, f"k = {p['k']:g} N/m, m = {p['m']:g} kg, v0 = {p['v0']:g} m/s, T = {p['step']:g} s, no loss")
 
     first = runs["one system"].arrays["ledger"][0, -1, 0]
     swing = {name: period(time, q) for name, (q, _) in states.items()}

@@ -70,7 +70,9 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         Statement("exact period [s]", 2 * np.pi * np.sqrt(p["m"] / p["k"])),
     ]
     if dict(p) == PARAMS:
-        statements.insert(0, Statement.near("largest |uf| of the second half / exact amplitude", late / amplitude, 1.0, 0.1))
+        statements.insert(
+            0, Statement.near("largest |uf| of the second half / exact amplitude", late / amplitude, 1.0, 0.1)
+        )
     note = (
         "The paper states that the system is marginally stable and gives no numbers, and no alpha; with 0.2 the "
         "amplitude neither grows nor decays. The paper's PSH keeps power over a period, ours energy: the same but for "

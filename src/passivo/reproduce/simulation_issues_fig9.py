@@ -56,7 +56,13 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         "joules. Between two slow samples the spring moves on while the mass waits: the grey band. It says that every "
         "correction brings the energy near 1 J."
     )
-    data = {"t [s]": spring.time, "H every Tf [J]": fast, "t of Ts [s]": mass.time, "H every Ts [J]": slow, "HE [J]": error}
+    data = {
+        "t [s]": spring.time,
+        "H every Tf [J]": fast,
+        "t of Ts [s]": mass.time,
+        "H every Ts [J]": slow,
+        "HE [J]": error,
+    }
     return Outcome(picture, data, tuple(statements), note)
 
 
