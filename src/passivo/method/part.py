@@ -25,7 +25,7 @@ from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
 from passivo.method.base import Method
 from passivo.method.generate import Engine, generate
-from passivo.method.one_stage import ImplicitMidpoint
+from passivo.method.one_stage import ExplicitEuler, ImplicitMidpoint
 from passivo.model.feedback import Law
 from passivo.model.system import Model
 
@@ -339,14 +339,21 @@ def seconds(value: Any, what: str) -> Fraction:
 
 
 def checked_method(model: Model, method: Any) -> Method:
-    """The method with what it takes from the model filled in; a model without states needs none."""
+    """The method with what it takes from the model filled in; a model without states needs none, nor does a law."""
     if method is None and not model.states:
         method = ImplicitMidpoint()  # nothing to advance: any method books the feedthrough
+    elif method is None and model.opaque:
+        method = ExplicitEuler()  # as programs do
     if not isinstance(method, Method):
         hint = (
             f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
         )
         raise MethodError(f"expected a method, got {method!r}; {hint}")
+    if model.opaque and model.states and method.applies != Method.applies:
+        raise MethodError(
+            f"{type(method).__name__} steps {method.applies}, and nothing is known of the energy of {model.name!r}; "
+            "leave the method out, or take RK4"
+        )
     return method.for_model(model)
 
 

@@ -26,9 +26,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Form:
-    """x' = (J − R) g + G u,  y = Y g + D u + s,  g = ∇H, H the sum of the rows' energies.
+    """x' = (J − R) g + G u + d,  y = Y g + D u + s,  g = ∇H, H the sum of the rows' energies.
 
-    s is the `source` of a rendering law, a formula of inputs and signals, else empty.
+    s and d are the `source` and `drift` of a rendering law, formulas of states, inputs and signals, else empty.
     Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ. `minimum` is the
     state of least energy, one formula of the parameters per state, or None where none is stated.
     """
@@ -48,6 +48,7 @@ class Form:
     domain: Any
     minimum: tuple[Any, ...] | None
     source: tuple[Any, ...] = ()
+    drift: tuple[Any, ...] = ()
 
     @property
     def energy(self) -> Any:
@@ -66,6 +67,8 @@ class Form:
         value = (self.structure - self.loss) * g
         if self.inputs:
             value += self.ports * sp.Matrix(self.inputs)
+        if self.drift:
+            value += sp.Matrix(self.drift)
         return list(value)
 
     @property

@@ -15,7 +15,7 @@ from passivo.model.units import checked_units
 
 
 class Rendering(Model):
-    """A part without states whose ports give what a formula says, whether or not that is passive.
+    """A part whose ports give what a formula says, whether or not that is passive.
 
         wall = pv.Rendering({"end": pv.flow()}, {"end": "k*Max(depth, 0)"}, {"k": 1e3}, signals=["depth"])
 
@@ -24,13 +24,14 @@ class Rendering(Model):
              port, or of a wide port name0, name1 ...
     params   name -> value
     signals  names of inputs without power, such as a depth that is observed
+    memory   state -> its rate of change, for laws that remember, such as filters and observers; it starts at 0. The
+             law may use them; explicit Euler steps them unless the part is given another method
     limits   conditions on parameters such as "k >= 0"
 
     Nothing is known of its energy: it has none in the ledger, and the junction in front of it is judged by the most
     energy that ever came out beyond all that went in.
     """
 
-    states = ()
     positions = ()
     opaque = True
 
@@ -41,6 +42,7 @@ class Rendering(Model):
         params: Mapping[Any, float] | None = None,
         *,
         signals: Sequence[Any] = (),
+        memory: Mapping[Any, Any] | None = None,
         limits: Sequence[Any] = (),
         units: Mapping[Any, Any] | None = None,
         name: str = "rendering",
@@ -53,10 +55,13 @@ class Rendering(Model):
             if not isinstance(port, Port) or port.matrix:
                 raise ModelError(f"port {key!r} of a Rendering is made by pv.flow(width=...) or pv.effort(width=...)")
         self.signals = name_list(signals, "signals")
+        self.states = name_list(list(memory or {}), "memory")
         self.params = {str(k): number(v, f"parameter {str(k)!r}") for k, v in (params or {}).items()}
-        check_names(parameters=self.params, ports=self.ports, signals=self.signals)
-        self.units = checked_units(units, {**dict.fromkeys(self.signals), **self.params}, self.ports)
+        check_names(states=self.states, parameters=self.params, ports=self.ports, signals=self.signals)
+        named = {**dict.fromkeys(self.states + self.signals), **self.params}
+        self.units = checked_units(units, named, self.ports)
         self.law = {key: self._formulas(key, law) for key in self.ports}
+        self.memory = {str(key): self._read(rate, f"the rate of {str(key)!r}") for key, rate in (memory or {}).items()}
         for key in law:
             if str(key) not in self.ports:
                 raise ModelError(f"the law names {quoted(key)}, which is no port; {nearest(str(key), self.ports)}")
@@ -76,20 +81,22 @@ class Rendering(Model):
         if key not in law:
             raise ModelError(f"port {key!r} has no law; say what it gives")
         given = law[key] if isinstance(law[key], list | tuple) else [law[key]]
-        texts = tuple(to_text(entry) for entry in given)
+        texts = tuple(self._read(entry, f"the law of {key!r}") for entry in given)
         if len(texts) != self.ports[key].width:
             raise ModelError(f"port {key!r} is {self.ports[key].width} wide and has {len(texts)} formulas")
-        scope = {*self.params, *self.signals, *self.taken}
-        for text in texts:
-            if is_condition(text):
-                raise ModelError(f"the law of {key!r} must be a number, not the condition {quoted(text)}")
-            for name in sorted(names(text) - scope):
-                raise ModelError(f"the law of {key!r} uses {quoted(name)}; {nearest(name, sorted(scope))}")
         return texts
+
+    def _read(self, value: Any, what: str) -> str:
+        text, scope = to_text(value), {*self.states, *self.params, *self.signals, *self.taken}
+        if is_condition(text):
+            raise ModelError(f"{what} must be a number, not the condition {quoted(text)}")
+        for name in sorted(names(text) - scope):
+            raise ModelError(f"{what} uses {quoted(name)}; {nearest(name, sorted(scope))}")
+        return text
 
     @property
     def minimum(self) -> dict[str, float]:
-        return {}
+        return dict.fromkeys(self.states, 0.0)
 
     def describe(self) -> dict[str, Any]:
         return {
@@ -99,6 +106,7 @@ class Rendering(Model):
             "law": {key: list(texts) for key, texts in self.law.items()},
             "params": dict(self.params),
             "signals": list(self.signals),
+            "memory": dict(self.memory),
             "limits": list(self.limits),
             "units": {k: unit if isinstance(unit, str) else list(unit) for k, unit in self.units.items()},
         }
@@ -122,26 +130,27 @@ class Rendering(Model):
     def _derive(self) -> Form:
         import sympy as sp
 
-        known = {name: sp.Symbol(name, real=True) for name in (*self.params, *self.signals)}
+        known = {name: sp.Symbol(name, real=True) for name in (*self.states, *self.params, *self.signals)}
         inputs = {name: sp.Symbol(symbol, real=True) for name, symbol in self.taken.items()}
-        source = [evaluate(text, {**known, **inputs}, symbolic()) for texts in self.law.values() for text in texts]
-        w = self.width
+        read = lambda text: evaluate(text, {**known, **inputs}, symbolic())  # noqa: E731
+        n, w = len(self.states), self.width
         return Form(
-            states=(),
-            gradient=(),
+            states=tuple(known[name] for name in self.states),
+            gradient=tuple(sp.Symbol(f"∇{name}", real=True) for name in self.states),
             inputs=tuple(inputs.values()),
             signals=tuple(known[name] for name in self.signals),
             params=tuple(known[name] for name in self.params),
-            structure=sp.zeros(0, 0),
-            loss=sp.zeros(0, 0),
-            ports=sp.zeros(0, w),
-            readout=sp.zeros(w, 0),
+            structure=sp.zeros(n, n),
+            loss=sp.zeros(n, n),
+            ports=sp.zeros(n, w),
+            readout=sp.zeros(w, n),
             feedthrough=sp.zeros(w, w),
-            rows=(Row(self.name, (), sp.Integer(0), sp.Integer(0), (), opaque=True),),
+            rows=(Row(self.name, tuple(range(n)), sp.Integer(0), sp.Integer(0), (), opaque=True),),
             input_rows=(0,) * w,
             domain=None,
-            minimum=(),
-            source=tuple(source),
+            minimum=(sp.Integer(0),) * n,
+            source=tuple(read(text) for texts in self.law.values() for text in texts),
+            drift=tuple(read(text) for text in self.memory.values()),
         )
 
     def __repr__(self) -> str:

@@ -258,7 +258,8 @@ def split(net: Network, given: Mapping[Any, Any], what: str, known: Any) -> dict
 
 
 def _key(net: Network, formulas: Formulas, engine: Engine) -> list:
-    plan, observed = Plan.of(net), {signal: str(source) for signal, source in net.observed.items()}
+    plan = Plan.of(net)
+    observed = {signal: [sight.describe() for sight in shown] for signal, shown in net.observed.items()}
     parts = [[without_values(member.model.describe()), member.method.describe()] for member in net.members.values()]
     things = [text for m in net.members.values() for text in foreign_sources(m.model, m.method)]
     for c in net.connections:

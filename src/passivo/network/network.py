@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import gcd, lcm
+from math import gcd, isfinite, lcm
 from types import MappingProxyType
 from typing import Any
 
@@ -69,6 +69,19 @@ class Connection:
     named: tuple[str, str]
 
 
+@dataclass(frozen=True)
+class Sight:
+    """What a signal shows of an end: `scale * value + offset`; the value is seen to `resolution`, if that is not 0."""
+
+    source: End
+    scale: float = 1.0
+    offset: float = 0.0
+    resolution: float = 0.0
+
+    def describe(self) -> list[Any]:
+        return [str(self.source), self.scale, self.offset, self.resolution]
+
+
 class Network:
     """Parts that step at their own rates and exchange power through junctions, signals through `observe`.
 
@@ -85,7 +98,7 @@ class Network:
         self.name = checked_name(name, "the network's name")
         self.members: dict[str, Member] = {}
         self.connections: list[Connection] = []
-        self.observed: dict[str, End] = {}  # signal "part.name" -> what it shows
+        self.observed: dict[str, tuple[Sight, ...]] = {}  # signal "part.name" -> what it shows the sum of
 
     # -- building ---------------------------------------------------------------------------------------------------
 
@@ -148,8 +161,22 @@ class Network:
             raise
         self.connections.append(connection)
 
-    def observe(self, source: End, signal: End) -> None:
-        """Let a signal show a state of another part (or, by the name of a port one wide, its output); no power."""
+    def observe(
+        self,
+        source: End,
+        signal: End,
+        *,
+        scale: float = 1.0,
+        offset: float = 0.0,
+        resolution: float = 0.0,
+        add: bool = False,
+    ) -> None:
+        """Let a signal show a state of another part (or, by the name of a port one wide, its output); no power.
+
+        scale, offset  the signal is scale * value + offset
+        resolution     the value is seen in whole multiples of it, as through an encoder; 0: as it is
+        add            add it to what the signal already shows, as for the distance of two positions
+        """
         source, signal = self._end(source, "observe"), self._end(signal, "observe")
         if signal.name not in signal.member.model.signals:
             raise InputError(f"'{signal}' is no signal; {nearest(signal.name, signal.member.model.signals)}")
@@ -157,9 +184,20 @@ class Network:
             raise InputError(f"'{source}' is a signal itself; observe a state or a port of {source.member.name!r}")
         if source.name in source.member.model.ports and source.member.model.ports[source.name].width != 1:
             raise InputError(f"port '{source}' is wide; observe a state instead")
-        if str(signal) in self.observed:
-            raise InputError(f"signal '{signal}' already shows '{self.observed[str(signal)]}'")
-        self.observed[str(signal)] = source
+        for name, value in (("scale", scale), ("offset", offset), ("resolution", resolution)):
+            if not isinstance(value, int | float) or not isfinite(value) or (name == "resolution" and value < 0):
+                raise InputError(f"observe's {name} must be a finite number, not {value!r}")
+        shown = self.observed.get(str(signal), ())
+        if shown and not add:
+            raise InputError(f"signal '{signal}' already shows '{shown[0].source}'; say add=True to show their sum")
+        sight = Sight(source, float(scale), float(offset), float(resolution))
+        self.observed[str(signal)] = (*shown, sight)
+
+    def _show(self, signal: str, described: Sequence[Sequence[Any]]) -> None:
+        for source, scale, offset, resolution in described:
+            self.observe(
+                self.end(source), self.end(signal), scale=scale, offset=offset, resolution=resolution, add=True
+            )
 
     def _end(self, end: Any, verb: str) -> End:
         if not isinstance(end, End):
@@ -263,8 +301,8 @@ class Network:
         for c in self.connections:
             ends = (twin.end(name) for name in c.named)
             twin.connect(*ends, through=through.get(c.name, c.through), name=c.name)
-        for signal, source in self.observed.items():
-            twin.observe(twin.end(str(source)), twin.end(signal))
+        for signal, shown in self.observed.items():
+            twin._show(signal, [sight.describe() for sight in shown])
         return twin
 
     def end(self, name: str) -> End:
@@ -284,7 +322,7 @@ class Network:
                 for key, member in self.members.items()
             },
             "connections": [[c.name, *c.named, c.through.describe()] for c in self.connections],
-            "observed": {signal: str(source) for signal, source in self.observed.items()},
+            "observed": {signal: [sight.describe() for sight in shown] for signal, shown in self.observed.items()},
         }
 
     @classmethod
@@ -296,8 +334,8 @@ class Network:
             net.add(key, model_from(part["model"]), method, step=Fraction(part["step"]))  # type: ignore[arg-type]
         for name, one, other, through in data["connections"]:
             net.connect(net.end(one), net.end(other), junction_from(through), name)
-        for signal, source in data["observed"].items():
-            net.observe(net.end(source), net.end(signal))
+        for signal, shown in data["observed"].items():
+            net._show(signal, shown)
         return net
 
     def __repr__(self) -> str:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from passivo.errors import InputError
 
 if TYPE_CHECKING:
-    from passivo.network.network import Network
+    from passivo.network.network import Network, Sight
     from passivo.provided import *
 
 # -- kernels of a part in a network ---------------------------------------------------------------------------------
@@ -287,10 +287,11 @@ def _exchanges(net: Network, plan: Plan, links: Mapping[str, Any]) -> list[tuple
     """
     actions: dict[Any, Action] = {}
     readers: dict[str, list[str]] = {key: [] for key in plan.parts}  # when the output of a part is read
-    for signal, source in net.observed.items():
-        actions["observe", signal] = _observation(net, plan, signal, source)
-        if source.name in source.member.model.ports:
-            readers[source.member.name].append(starts(plan.parts[_part(signal)]))
+    for signal, shown in net.observed.items():
+        actions["observe", signal] = _observation(net, plan, signal, shown)
+        for sight in shown:
+            if sight.source.name in sight.source.member.model.ports:
+                readers[sight.source.member.name].append(starts(plan.parts[_part(signal)]))
     for name, (connection, link) in links.items():
         prefix, when = plan.links[name], starts(plan.links[name])
         ends = {"effort": _part(link.effort.port), "flow": _part(link.flow.port)}
@@ -320,17 +321,24 @@ class Action:
     needs: list[Any]
 
 
-def _observation(net: Network, plan: Plan, signal: str, source: Any) -> Action:
+def _observation(net: Network, plan: Plan, signal: str, shown: Iterable[Sight]) -> Action:
+    """Give a signal the sum of what it shows."""
     target, _, name = signal.partition(".")
-    model, prefix, home = net.members[target].model, plan.parts[target], plan.parts[source.member.name]
-    place = model.width + model.signals.index(name)
-    giver = source.member.model
-    if source.name in giver.states:
-        value, needs = f"m[{home}STATE + {giver.states.index(source.name)}]", []
-    else:
-        value, needs = f"m[{home}OUTPUT + {offset_of(giver, source.name)}]", [("expose", source.member.name)]
-    each = model.width + len(model.signals)
-    line = f"give(m, {prefix}INPUT + {place}, {each}, {prefix}STAGES, {value})"
+    model, prefix = net.members[target].model, plan.parts[target]
+    needs, terms = [], []
+    for sight in shown:
+        giver, home = sight.source.member.model, plan.parts[sight.source.member.name]
+        if sight.source.name in giver.states:
+            value = f"m[{home}STATE + {giver.states.index(sight.source.name)}]"
+        else:
+            value = f"m[{home}OUTPUT + {offset_of(giver, sight.source.name)}]"
+            needs.append(("expose", sight.source.member.name))
+        if sight.resolution:
+            value = f"{sight.resolution!r} * float(round({value} / {sight.resolution!r}))"
+        scaled = f"{sight.scale!r} * {value}" if sight.scale != 1.0 else value
+        terms.append(f"{scaled} + {sight.offset!r}" if sight.offset else scaled)
+    each, place = model.width + len(model.signals), model.width + model.signals.index(name)
+    line = f"give(m, {prefix}INPUT + {place}, {each}, {prefix}STAGES, {' + '.join(terms)})"
     return Action(starts(prefix), [line], needs)
 
 

@@ -7,11 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from passivo.method.energy_consistent import EnergyConsistent
-from passivo.model import library
-from passivo.network.network import Network
-from passivo.network.sample_hold import PassiveSampleHold
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
+from passivo.reproduce.haptics import JOURNAL, multirate
 from passivo.run.draw import figure
 from passivo.sweep.keep import Reduce
 from passivo.sweep.sweep import sweep
@@ -24,22 +21,13 @@ PARAMS = {
 DIVERGED = 10.0  # H/H(0) at any time of the second half
 
 
-def network(p: Mapping[str, float], alpha: float) -> Network:
-    """A fast spring and a slow mass."""
-    net, method = Network(), EnergyConsistent(alpha=alpha, beta=p["beta"])
-    spring = net.add("spring", library.spring(k=p["k"]), method, step=p["fast"])
-    mass = net.add("mass", library.mass(m=p["m"]), method, step=p["fast"] * p["ratio_least"])
-    net.connect(spring["end"], mass["force"], through=PassiveSampleHold(), name="link")
-    return net
-
-
 def index(p: Mapping[str, float], alpha: float, name: str, values: np.ndarray, advance: Advance) -> tuple[Any, Any]:
     """Hnorm = |mean HE|/H(0) of the second half, and the largest H/H(0) in it: each by value and slow step."""
     slow = p["fast"] * np.arange(int(p["ratio_least"]), int(p["ratio_most"]) + 1)
     half = p["until"] / 2
     kept = [Reduce("link.error", "mean", half, "error"), Reduce("stored", "max", half, "most")]
     found = sweep(
-        network(p, alpha),
+        multirate(p, alpha, p["k"], p["m"], int(p["ratio_least"])),
         until=p["until"],
         over={name: values, "mass.step": slow},
         keep=kept,
@@ -158,7 +146,7 @@ def _note(p: Mapping[str, float], panels: Any, slow: np.ndarray) -> str:
 FIGURE = Figure(
     name="borghesan-fig11",
     title="What a passive sample and hold owes over stiffness, mass and slow step, and where it diverges",
-    source="Borghesan, energy-consistent simulation of haptic systems, Fig. 11",
+    source=f"{JOURNAL}, Fig. 11",
     make=make,
     params=PARAMS,
 )

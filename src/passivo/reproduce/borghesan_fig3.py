@@ -9,6 +9,7 @@ import numpy as np
 from passivo.method.one_stage import ExplicitEuler
 from passivo.model import library
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
+from passivo.reproduce.haptics import JOURNAL
 from passivo.run.draw import COLOURS, figure, legend
 from passivo.run.simulate import simulate
 
@@ -60,7 +61,7 @@ def make(params: Mapping[str, float], advance: Advance) -> Outcome:
 FIGURE = Figure(
     name="borghesan-fig3",
     title="Explicit Euler spirals out of the phase plane",
-    source="Borghesan, energy-consistent simulation of haptic systems, Fig. 3",
+    source=f"{JOURNAL}, Fig. 3",
     make=make,
     params=PARAMS,
 )

@@ -71,8 +71,15 @@ def figures() -> dict[str, Figure]:
     """All figures by name: every module of this room that defines `FIGURE`."""
     here = __package__ or ""
     names = [module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)])]
-    modules = [importlib.import_module(f"{here}.{name}") for name in sorted(names) if "_fig" in name]
+    chosen = sorted((name for name in names if "_fig" in name), key=_place)
+    modules = [importlib.import_module(f"{here}.{name}") for name in chosen]
     return {module.FIGURE.name: module.FIGURE for module in modules}
+
+
+def _place(name: str) -> tuple[str, int]:
+    """Papers by name, figures by number."""
+    paper, _, number = name.partition("_fig")
+    return paper, int(number)
 
 
 def figure(name: str) -> Figure:

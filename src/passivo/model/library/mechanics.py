@@ -59,19 +59,22 @@ def spring(k: float = 1.0, ports: Sequence[str] = ("end",)) -> System:
     )
 
 
-def unilateral_spring(k: float = 1.0) -> System:
-    """A spring that only pushes, for `EnergyConsistent(release="depth")`: `q' = v`, `H = k q²/2`.
+def unilateral_spring(k: float = 1.0, side: int = 1) -> System:
+    """A spring that only pushes, for `EnergyConsistent(release="depth")`: `q' = side·v`, `H = k q²/2`.
 
-    k  stiffness in N/m, >= 0; default 1
+    k     stiffness in N/m, >= 0; default 1
+    side  1: what moves forwards presses it, as a wall ahead; -1: what moves backwards, as a floor below. Default 1
 
-    State: compression q in m. Port "end" (flow): takes the velocity v in m/s, gives the force k q in N.
+    State: compression q in m. Port "end" (flow): takes the velocity v in m/s, gives the force side·k q in N.
     Signal "depth" in m: how deep the other side really is. Where it is <= 0 a method that is told so sets q to 0, which
     also ends the drift of a compression integrated from velocities. To any other method it is a spring.
     """
+    if side not in (1, -1):
+        raise ModelError(f"the side of a unilateral spring is 1 or -1, not {side!r}")
     return System(
         states=["q"],
         energy="k*q**2/2",
-        ports={"end": flow([1])},
+        ports={"end": flow([side])},
         params={"k": k},
         signals=["depth"],
         minimum={"q": 0.0},
