@@ -290,6 +290,7 @@ JITTER: float
 DROPPED: float
 FILTER: float
 CLASSIC: bool
+DAMPS: bool
 JUMP: int
 STIFFNESS: int
 ELONGATION: int  # the states of a coupling's spring

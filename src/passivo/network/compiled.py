@@ -235,7 +235,7 @@ def _key(net: Network, formulas: Formulas, engine: Engine) -> list:
         for c, link in zip(net.connections, net.links)
     ]
     order = [list(plan.parts), plan.early, plan.late]
-    return ["network", parts, joints, order, observed, laws, engine, things]
+    return ["network", parts, joints, order, observed, net.sensed, laws, engine, things]
 
 
 def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:

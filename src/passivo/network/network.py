@@ -85,6 +85,7 @@ class Network:
         self.members: dict[str, Member] = {}
         self.connections: list[Connection] = []
         self.observed: dict[str, End] = {}  # signal "part.name" -> what it shows
+        self.sensed: dict[str, str] = {}  # signal "part.name" -> the connection whose sensor it is seen through
 
     # -- building ---------------------------------------------------------------------------------------------------
 
@@ -147,8 +148,12 @@ class Network:
             raise
         self.connections.append(connection)
 
-    def observe(self, source: End, signal: End) -> None:
-        """Let a signal show a state of another part (or, by the name of a port one wide, its output); no power."""
+    def observe(self, source: End, signal: End, through: str | None = None) -> None:
+        """Let a signal show a state of another part (or, by the name of a port one wide, its output); no power.
+
+        `through` names a connection that samples a device: then the signal shows the device's position, or by the name
+        of the port its velocity, as the sensor sees it, with encoder, delay, jitter and losses.
+        """
         source, signal = self._end(source, "observe"), self._end(signal, "observe")
         if signal.name not in signal.member.model.signals:
             raise InputError(f"'{signal}' is no signal; {nearest(signal.name, signal.member.model.signals)}")
@@ -158,7 +163,29 @@ class Network:
             raise InputError(f"port '{source}' is wide; observe a state instead")
         if str(signal) in self.observed:
             raise InputError(f"signal '{signal}' already shows '{self.observed[str(signal)]}'")
+        if through is not None:
+            self._check_sensor(source, signal, through)
+            self.sensed[str(signal)] = through
         self.observed[str(signal)] = source
+
+    def _check_sensor(self, source: End, signal: End, through: str) -> None:
+        """A program sees its own device, one wide, through the junction between them."""
+        found = {connection.name: connection for connection in self.connections}
+        if through not in found:
+            raise InputError(f"there is no connection {quoted(through)} to see through; {nearest(str(through), found)}")
+        link = found[through]
+        if not link.through.samples:
+            raise InputError(f"{through!r} is a {type(link.through).__name__}, which has no sensor; leave out through=")
+        if source.member is not link.effort.member or signal.member is not link.flow.member:
+            raise InputError(
+                f"through {through!r} the part {link.flow.member.name!r} sees {link.effort.member.name!r}, "
+                f"but '{signal}' would show '{source}'"
+            )
+        if source.member.model.ports[link.effort.name].width != 1:
+            raise InputError(f"'{link.effort}' is wide; seen through a sensor it must be one wide")
+        if source.name not in (link.effort.name, *source.member.model.positions):
+            known = [link.effort.name, *source.member.model.positions]
+            raise InputError(f"the sensor of {through!r} does not see {source.name!r}; {nearest(source.name, known)}")
 
     def _end(self, end: Any, verb: str) -> End:
         if not isinstance(end, End):
@@ -244,7 +271,7 @@ class Network:
         for c in self.connections:
             twin.connect(twin.end(c.named[0]), twin.end(c.named[1]), c.through, c.name)
         for signal, source in self.observed.items():
-            twin.observe(twin.end(str(source)), twin.end(signal))
+            twin.observe(twin.end(str(source)), twin.end(signal), self.sensed.get(signal))
         return twin
 
     def end(self, name: str) -> End:
@@ -265,6 +292,7 @@ class Network:
             },
             "connections": [[c.name, *c.named, c.through.describe()] for c in self.connections],
             "observed": {signal: str(source) for signal, source in self.observed.items()},
+            "sensed": dict(self.sensed),
         }
 
     @classmethod
@@ -277,7 +305,7 @@ class Network:
         for name, one, other, through in data["connections"]:
             net.connect(net.end(one), net.end(other), junction_from(through), name)
         for signal, source in data["observed"].items():
-            net.observe(net.end(source), net.end(signal))
+            net.observe(net.end(source), net.end(signal), data.get("sensed", {}).get(signal))
         return net
 
     def __repr__(self) -> str:

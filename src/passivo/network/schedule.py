@@ -324,13 +324,25 @@ def _observation(net: Network, plan: Plan, signal: str, source: Any) -> Action:
     model, prefix, home = net.members[target].model, plan.parts[target], plan.parts[source.member.name]
     place = model.width + model.signals.index(name)
     giver = source.member.model
-    if source.name in giver.states:
+    if signal in net.sensed:
+        value, needs = _sensed(plan.links[net.sensed[signal]], home, giver, source.name), []
+    elif source.name in giver.states:
         value, needs = f"m[{home}STATE + {giver.states.index(source.name)}]", []
     else:
         value, needs = f"m[{home}OUTPUT + {offset_of(giver, source.name)}]", [("expose", source.member.name)]
     each = model.width + len(model.signals)
     line = f"give(m, {prefix}INPUT + {place}, {each}, {prefix}STAGES, {value})"
     return Action(starts(prefix), [line], needs)
+
+
+def _sensed(link: str, home: str, giver: Any, name: str) -> str:
+    """What the sensor of a link sees: the mean velocity since the last sample, or the position.
+
+    A sensor counts from where the device began: the state is moved by as much as the sensor is off.
+    """
+    if name in giver.ports:
+        return f"m[{link}INCREMENT] / m[{link}LINK_PERIOD]"
+    return f"m[{home}STATE + {giver.states.index(name)}] + (m[{link}MEASURED] - m[{link}PLACE])"
 
 
 def offset_of(model: Any, port: str) -> int:
