@@ -50,6 +50,8 @@ _WHERE = {
     "passivo.run.reference": ("Reference",),
     "passivo.run.save": ("load",),
     "passivo.run.audit": ("Audit", "audit"),
+    "passivo.sweep.sweep": ("sweep",),
+    "passivo.sweep.keep": ("Reduce",),
     "passivo.scenario.scenario": ("Scenario",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
@@ -127,3 +129,5 @@ if TYPE_CHECKING:
     from passivo.run.save import load  # noqa: F401
     from passivo.run.simulate import simulate  # noqa: F401
     from passivo.scenario.scenario import Scenario  # noqa: F401
+    from passivo.sweep.keep import Reduce  # noqa: F401
+    from passivo.sweep.sweep import sweep  # noqa: F401

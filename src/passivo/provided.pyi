@@ -201,6 +201,7 @@ PHASE: int  # ticks into the period, and their number
 FEED: int  # where its next outside inputs stand in the table, and how far apart
 FREE: tuple[int, ...]  # the inputs that come from outside
 FREE_COUNT: int
+IS_OPAQUE: bool  # nothing is known of the part's energy
 IS_FREE: tuple[bool, ...]  # for each port component
 TAKEN: int  # work since the last exchange of the junction at a port, sum and sum of sizes
 TAKEN_SIZE: int
@@ -292,7 +293,7 @@ FILTER: float
 CLASSIC: bool
 DAMPS: bool
 JUMP: int
-STIFFNESS: int
+STIFFNESS: int  # the parameter of a coupling's spring
 ELONGATION: int  # the states of a coupling's spring
 MOST_DAMPING: float
 DAMPING: int

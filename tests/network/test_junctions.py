@@ -14,7 +14,8 @@ import passivo as pv
 from passivo.network.catalogue import junction_from
 
 EXACT = (pv.AVF(), pv.ImplicitMidpoint())
-ANY = (*EXACT, pv.RK4(), pv.ExplicitEuler())
+BOOKED = (pv.EnergyConsistent(), pv.EnergyConsistent(projection="euclidean", fault="symmetric"), pv.ExactHold())
+ANY = (*EXACT, *BOOKED, pv.ExactHold(port="true"), pv.RK4(), pv.ExplicitEuler())
 seeds = st.integers(0, 5)  # few systems: each is derived by SymPy once
 RUNS = st.integers(0, 10**6)
 
@@ -66,11 +67,13 @@ def balance(run, *stored: np.ndarray) -> float:
 @given(seeds, RUNS, st.sampled_from([1, 2, 3, 7]), st.sampled_from([1, 3]), st.booleans(), st.data())
 def test_sample_and_hold_keeps_total_plus_error(seed, run, ratio, width, flow_fast, data):
     """Σ H + HE − HBK = H0, whatever the methods, the ratio, the order, the width (1e-11)."""
-    methods = (data.draw(st.sampled_from(EXACT)), data.draw(st.sampled_from(EXACT)))
+    keeping = (*EXACT, *BOOKED, pv.ExactHold(port="true"))
+    methods = (data.draw(st.sampled_from(keeping)), data.draw(st.sampled_from(keeping)))
     order = data.draw(st.sampled_from(["published", "staggered"]))
     result = joined(seed, run, pv.PassiveSampleHold(order), methods, ratio, width, "flow" if flow_fast else "effort")
     error = result.part("link")["error"].values
-    assert balance(result, error) < 1e-11
+    books = result.ledger.booked.sel(part=["flow", "effort"]).sum("part").values  # HBK of both
+    assert balance(result, error, -books) < 1e-11
     link = result.part("link")
     assert np.allclose(link.ledger.booked, link.ledger.created, rtol=1e-12, atol=1e-15)
     assert np.allclose(link.ledger.booked, -error, rtol=1e-11, atol=1e-14)
@@ -105,9 +108,38 @@ def test_the_printed_bound_is_kept_where_asked_for(seed, run, ratio):
 
 @given(seeds, RUNS, st.sampled_from([1, 5]), st.sampled_from([1, 3]))
 def test_mean_hold_has_no_error(seed, run, ratio, width):
-    """Where the slow work is T y(k)'u the junction creates nothing (spec 1.4)."""
-    result = joined(seed, run, pv.MeanHold(), (pv.AVF(), pv.ExplicitEuler()), ratio, width)
+    """Where the slow work is T y(k)'u the junction creates nothing, whatever the fast side is (spec 1.4)."""
+    slow = (pv.ExplicitEuler(), *BOOKED)[run % 4]
+    result = joined(seed, run, pv.MeanHold(), (ANY[run % len(ANY)], slow), ratio, width)
     assert result.part("link").verdict.kind == "exact"
+
+
+def test_with_energy_consistent_parts_the_books_are_the_papers():
+    """HE = Σ Tf uf yf − Σ Ts us ys, sample by sample, where work is T y(k)'u (spec 1.8)."""
+    result = joined(1, 5, pv.PassiveSampleHold(), (pv.EnergyConsistent(), pv.EnergyConsistent()), ratio=3)
+    link = result.part("link")
+    fast, slow = result.runs["flow"], result.runs["effort"]
+    assert fast.step < slow.step
+    uf, ys = fast.outputs["end"].values[:-1], slow.outputs["end"].values[:-1]
+    us = link["sent"].values[1:]
+    held = ys.repeat(3)  # yf: the flow passes; uf comes to the slow side with its sign changed
+    error = (fast.step * -uf * held).reshape(-1, 3).sum(axis=1).cumsum() - (slow.step * us * ys).cumsum()
+    assert np.allclose(link["error"].values[1:], error, rtol=1e-11, atol=1e-14)
+
+
+def test_the_network_of_the_readme_is_booked_and_active_at_11_ms():
+    """Design section 5, second block; the slower it exchanges, the more it lends."""
+
+    def verdict(slow: float):
+        net = pv.Network()
+        spring = net.add("spring", pv.library.spring(k=400.0), pv.EnergyConsistent(alpha=0.2), step=1e-3)
+        mass = net.add("mass", pv.library.mass(m=0.2), pv.EnergyConsistent(alpha=0.2), step=slow)
+        net.connect(spring["end"], mass["force"], through=pv.PassiveSampleHold(), name="link")
+        return pv.simulate(net, until=60.0, start={"spring.q": 0.2}).verdict
+
+    near, far = verdict(2e-3), verdict(11e-3)
+    assert near.kind == "booked" and near.allowance == pytest.approx(0.8) and abs(near.unnoticed) < 1e-12
+    assert far.kind == "active" and far.parts["mass"].kind == "active" and abs(far.unnoticed) < 1e-11
 
 
 @given(seeds, RUNS, st.sampled_from([1, 3]), st.sampled_from([0.0, 1.0]), st.data())

@@ -31,6 +31,7 @@ from passivo.run.painter import Painter
 from passivo.scenario.scenario import DEFAULT, Scenario, built_in, template
 
 if TYPE_CHECKING:
+    from passivo.run.network_run import NetworkRun
     from passivo.run.run import Run
 
 
@@ -99,7 +100,7 @@ def run(
     return code
 
 
-def simulate(chosen: Scenario, json: bool) -> tuple[Run, int]:
+def simulate(chosen: Scenario, json: bool) -> tuple[Run | NetworkRun, int]:
     """The run, whole or as far as it came, and the exit code."""
     try:
         with Progress() as progress:
@@ -117,13 +118,23 @@ def simulate(chosen: Scenario, json: bool) -> tuple[Run, int]:
     return result, code
 
 
-def show(chosen: Scenario, result: Run) -> None:
+def show(chosen: Scenario, result: Run | NetworkRun) -> None:
+    from passivo.run.network_run import NetworkRun
+
     out = console()
     headline(out, chosen)
-    name, end = type(result.method).__name__, float(result.time[-1])
+    end = float(result.time[-1])
     short = f"; the last whole step before {chosen.until:g} s" if end < chosen.until * (1 - 1e-9) else ""
     short = "" if result.stopped else short
-    out.print(f"{counted(result.steps, 'step')} of {result.step:g} s by {name} ({end:.6g} s{short})\n", soft_wrap=True)
+    if isinstance(result, NetworkRun):
+        for key, part in result.runs.items():
+            by = f" by {type(part.method).__name__}" if part.model.states else ""
+            out.print(f"{key}: {counted(part.steps, 'step')} of {part.step:g} s{by}")
+        out.print(f"met {counted(result.steps, 'time')}, every {result.step:g} s ({end:.6g} s{short})\n")
+    else:
+        name = type(result.method).__name__
+        many = counted(result.steps, "step")
+        out.print(f"{many} of {result.step:g} s by {name} ({end:.6g} s{short})\n", soft_wrap=True)
     out.print(coloured(str(result.verdict), result.verdict.kind), soft_wrap=True)
     if met := [f"{name} {count}" for name, count in result.faults.items() if count]:
         out.print(f"faults: {', '.join(met)}", soft_wrap=True)
@@ -134,7 +145,8 @@ def show(chosen: Scenario, result: Run) -> None:
 
 def suggest(chosen: Scenario, files: list[Path], source: str) -> None:
     saved = [f"passivo audit {shlex.quote(str(file))}" for file in files if file.suffix == ".zarr"]
-    other = [f"passivo compare {shlex.quote(source)} --methods all"] if chosen.model.states else []
+    alone = chosen.model.states and chosen.method is not None
+    other = [f"passivo compare {shlex.quote(source)} --methods all"] if alone else []
     for i, line in enumerate(saved + other):
         say(f"          {line}" if i else f"\nTry next: {line}")
 

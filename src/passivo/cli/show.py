@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from passivo.ledger.verdict import Verdict
+    from passivo.run.network_run import NetworkRun
     from passivo.run.run import Run
     from passivo.scenario.scenario import Scenario
 
@@ -78,7 +79,7 @@ def compact(value: float, digits: int = 3) -> str:
     return f"{mantissa}e{int(exponent)}" if exponent else mantissa
 
 
-def ledger_table(run: Run) -> Table:
+def ledger_table(run: Run | NetworkRun) -> Table:
     """One row per part and connection, and the total."""
     grid = table(
         "joules", "stored at 0", "at the end", "supplied", "lost", "created", "verdict", left=("joules", "verdict")
@@ -91,11 +92,11 @@ def ledger_table(run: Run) -> Table:
     return grid
 
 
-def verdict_of(run: Run, name: str) -> Verdict:
-    return run.verdict if name == "total" else run.part(name).verdict
+def verdict_of(run: Run | NetworkRun, name: str) -> Verdict:
+    return run.verdict if name == "total" else run.verdict.parts.get(name, run.verdict)
 
 
-def ends(run: Run) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
+def ends(run: Run | NetworkRun) -> dict[str, tuple[dict[str, float], dict[str, float]]]:
     """First and last row of the ledger, by part."""
     from passivo.run.run import COLUMNS
 
@@ -132,8 +133,19 @@ def verdict_data(verdict: Verdict) -> dict[str, Any]:
     return {**facts, "passive": verdict.passive, "sentence": verdict.sentence, **({"parts": parts} if parts else {})}
 
 
-def run_data(run: Run) -> dict[str, Any]:
+def run_data(run: Run | NetworkRun) -> dict[str, Any]:
     """A run in plain data: what was computed, how it ended, what the ledger says."""
+    from passivo.run.network_run import NetworkRun
+
+    return {**(_network_facts(run) if isinstance(run, NetworkRun) else _facts(run)), **_outcome(run)}
+
+
+def _network_facts(run: NetworkRun) -> dict[str, Any]:
+    junctions = [[c.name, *c.named, c.through.describe()] for c in run.net.connections]
+    return {"network": run.net.name, "parts": {k: _facts(part) for k, part in run.runs.items()}, "junctions": junctions}
+
+
+def _facts(run: Run) -> dict[str, Any]:
     return {
         "system": run.model.name,
         "method": run.method.describe(),
@@ -145,6 +157,11 @@ def run_data(run: Run) -> dict[str, Any]:
         "end": dict(zip(run.model.states, run.arrays["states"][-1].tolist())),
         "iterations": run.iterations,
         "cut_steps": run.cut_steps,
+    }
+
+
+def _outcome(run: Run | NetworkRun) -> dict[str, Any]:
+    return {
         "faults": run.faults,
         "stopped": run.stopped,
         "ledger": {name: {**after, "stored at 0": before["stored"]} for name, (before, after) in ends(run).items()},

@@ -284,11 +284,11 @@ class CompiledPart:
         self._refresh()
         self._measure()
 
-    def copy(self) -> CompiledPart:
-        """An independent part in the same state, ledger included."""
+    def copy(self, memory: np.ndarray | None = None) -> CompiledPart:
+        """An independent part in the same state, ledger included; `memory` may be a copy that was made already."""
         twin = object.__new__(CompiledPart)
         twin.__dict__.update(self.__dict__)
-        twin.params, twin.memory = dict(self.params), self.memory.copy()
+        twin.params, twin.memory = dict(self.params), self.memory.copy() if memory is None else memory
         twin._bind()
         return twin
 

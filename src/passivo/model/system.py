@@ -7,7 +7,7 @@ import keyword
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from types import MappingProxyType
 from typing import Any
 
@@ -431,6 +431,7 @@ def _plainly(upper: str, lower: str, sign: int) -> bool:
     return (upper == f"-{lower}" and not is_sum(lower)) or (lower == f"-{upper}" and not is_sum(upper))
 
 
+@lru_cache(maxsize=4096)  # of the formulas alone: another value of a parameter needs no SymPy
 def _proved(upper: str, lower: str, sign: int) -> bool:
     import sympy as sp
 

@@ -58,6 +58,10 @@ class CompiledLink:
         sizes = self.connection.through.sections(self.link)
         return self.memory[start : start + sizes.get(name, 1)]
 
+    def copy(self, memory: np.ndarray) -> CompiledLink:
+        """The same junction in a copy of the memory."""
+        return CompiledLink(self.connection, self.link, self.module, self.prefix, memory)
+
     @property
     def accounts(self) -> np.ndarray:
         start = self.number("LINK_ACCOUNT")
@@ -165,6 +169,15 @@ class CompiledNetwork:
         total[A.A_LEVEL] = height - (total[A.A_CREATED] + total[A.A_CREATED + 1])
         total[A.A_PEAK] = max(total[A.A_PEAK], total[A.A_LEVEL])
 
+    def copy(self) -> CompiledNetwork:
+        """An independent network in the same state, ledger included."""
+        twin = object.__new__(CompiledNetwork)
+        twin.__dict__.update(self.__dict__)
+        twin.memory = self.memory.copy()
+        twin.parts = {key: part.copy(twin.memory) for key, part in self.parts.items()}
+        twin.links = {name: link.copy(twin.memory) for name, link in self.links.items()}
+        return twin
+
     def __repr__(self) -> str:
         return f"<network {self.net.name}: {', '.join(self.parts)}; t = {self.time:g} s>"
 
@@ -177,19 +190,30 @@ def compile_network(
     allowance: float | None = None,
 ) -> CompiledNetwork:
     """Compile a network; `start` and `laws` name states and ports as "part.name"."""
+    starts = split(net, start or {}, "state", net.states)
+    network = unplaced_network(net, laws, engine)
+    network.allowance = checked_allowance(allowance)
+    place_network(network, starts)
+    return network
+
+
+def unplaced_network(net: Network, laws: Mapping[str, Law] | None = None, engine: Engine = "numba") -> CompiledNetwork:
+    """A compiled network that was not put into its first state yet."""
     if engine not in get_args(Engine):
         raise InputError(f"there is no engine {engine!r}; {nearest(str(engine), get_args(Engine))}")
     net.check()
-    starts, by_part = split(net, start or {}, "state", net.states), split(net, laws or {}, "port", net.ports)
+    by_part = split(net, laws or {}, "port", net.ports)
     formulas = {key: traced(net.members[key].model, given) for key, given in by_part.items()}
     module = cache.load(_key(net, formulas, engine), lambda: source_text(net, formulas, engine))
-    network = CompiledNetwork(net, module, engine, by_part)
-    network.allowance = checked_allowance(allowance)
+    return CompiledNetwork(net, module, engine, by_part)
+
+
+def place_network(network: CompiledNetwork, starts: Mapping[str, Mapping[str, float]]) -> None:
+    """Put every part of a network into its first state."""
     for key, values in starts.items():
         place_start(network.parts[key], values)
     network.refresh()
     network.measure()
-    return network
 
 
 def judged(
@@ -354,6 +378,7 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
     if through.couples:
         piece, model = parts[connection.flow.member.name].numbers, connection.flow.member.model
         assert isinstance(model, Coupled)
+        numbers["STIFFNESS"] = piece["PARAM"] + list(model.params).index(f"{link.name}.k")
         numbers["ELONGATION"] = piece["STATE"] + model.states.index(model.elongations_of(link.name)[0])
     hidden = "EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"
     numbers.update(OPAQUE=link.opaque or through.guards, OPAQUE_TAKEN=numbers[hidden])

@@ -84,10 +84,7 @@ class VirtualCoupling(Junction):
         return {"junction": "VirtualCoupling"}
 
     def sections(self, link: Link) -> Mapping[str, int]:
-        return {"SENT": link.width, "JUMP": 1, "STIFFNESS": 1}
+        return {"SENT": link.width, "JUMP": 1}
 
     def recorded(self) -> Mapping[str, str]:
         return {"force": "SENT"}
-
-    def setup(self, link: Link) -> Mapping[str, Any]:
-        return {"STIFFNESS": self.k}

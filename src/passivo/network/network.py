@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import gcd, lcm
+from types import MappingProxyType
 from typing import Any
 
 from passivo.errors import InputError, ModelError, nearest, quoted
@@ -222,6 +223,12 @@ class Network:
         return {f"{key}.{p}": value for key, member in self.members.items() for p, value in member.model.params.items()}
 
     @property
+    def minimum(self) -> dict[str, float]:
+        """Where the parts start unless told otherwise."""
+        lowest = {key: member.model.minimum or {} for key, member in self.members.items()}
+        return {f"{key}.{name}": value for key, values in lowest.items() for name, value in values.items()}
+
+    @property
     def tick(self) -> Fraction:
         """The longest time of which all steps are whole multiples, in seconds."""
         steps = [member.step for member in self.members.values()]
@@ -260,16 +267,29 @@ class Network:
                 raise ModelError(f"the network has no parameter {quoted(name)}; {nearest(name, self.params)}")
             part, _, inner = name.partition(".")
             changes.setdefault(part, {})[inner] = value
-        models = {key: self.members[key].base.with_params(**given) for key, given in changes.items()}
-        return self.rebuilt({key: models.get(key, member.base) for key, member in self.members.items()})
+        models, through = {}, {}
+        couplings = {c.name: c for c in self.connections if c.through.couples}
+        for key, given in changes.items():
+            for link in [link for link in couplings if f"{link}.k" in given]:
+                through[link] = replace(couplings[link].through, k=given.pop(f"{link}.k"))
+            models[key] = self.members[key].base.with_params(**given)
+        return self.rebuilt(models, through=through)
 
-    def rebuilt(self, models: Mapping[str, Model]) -> Network:
-        """The same network with other models in it."""
+    def rebuilt(
+        self,
+        models: Mapping[str, Model] = MappingProxyType({}),
+        methods: Mapping[str, Method] = MappingProxyType({}),
+        steps: Mapping[str, float] = MappingProxyType({}),
+        through: Mapping[str, Junction] = MappingProxyType({}),
+    ) -> Network:
+        """The same network with other models, methods, steps (by part) or junctions (by connection) in it."""
         twin = Network(self.name)
         for key, member in self.members.items():
-            twin.add(key, models[key], member.method, step=member.step)  # type: ignore[arg-type]
+            model, method, step = models.get(key, member.base), methods.get(key, member.method), steps.get(key)
+            twin.add(key, model, method, step=member.step if step is None else step)  # type: ignore[arg-type]
         for c in self.connections:
-            twin.connect(twin.end(c.named[0]), twin.end(c.named[1]), c.through, c.name)
+            ends = (twin.end(name) for name in c.named)
+            twin.connect(*ends, through=through.get(c.name, c.through), name=c.name)
         for signal, source in self.observed.items():
             twin.observe(twin.end(str(source)), twin.end(signal), self.sensed.get(signal))
         return twin

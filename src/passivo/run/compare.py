@@ -17,10 +17,11 @@ from passivo.method.catalogue import METHODS
 from passivo.method.generate import Engine
 from passivo.model.system import Model
 from passivo.run.ahead import Ahead, load
+from passivo.run.inputs import stage_times
 from passivo.run.record import checked_every, whole_steps
 from passivo.run.reference import EXPLICIT, Problem, Reference, find
 from passivo.run.run import Run
-from passivo.run.simulate import Recorder, stage_times
+from passivo.run.simulate import Recorder
 
 ROWS = 2000  # recorded rows, about, unless the user says otherwise
 TIMED = 1024  # steps that are timed
@@ -191,16 +192,17 @@ def _titled(methods: Sequence[Method] | None) -> dict[str, Method]:
             raise MethodError(f"expected a method such as pv.AVF(), got {method!r}{hint}")
         if list(methods).count(method) > 1:
             raise MethodError(f"{method!r} is given twice; give each method once")
-    return {_title(method, [m for m in methods if type(m) is type(method)]): method for method in methods}
+    return {option_title(method, [m for m in methods if type(m) is type(method)]): method for method in methods}
 
 
-def _title(method: Method, alike: Sequence[Method]) -> str:
+def option_title(chosen: Any, alike: Sequence[Any]) -> str:
+    """A method or junction by its class, and the options in which those of the same class differ."""
     options = [
         f"{name}={value!r}"
-        for name, value in asdict(method).items()
+        for name, value in asdict(chosen).items()
         if any(getattr(other, name) != value for other in alike)
     ]
-    return type(method).__name__ + (f"({', '.join(options)})" if options else "")
+    return type(chosen).__name__ + (f"({', '.join(options)})" if options else "")
 
 
 def _entry(problem: Problem, title: str, method: Method, ahead: Ahead, tell: _Progress) -> Entry:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from passivo.model.expression import evaluate, names, to_text
 from passivo.model.feedback import Feedback, Law, Relation
 from passivo.model.symbols import symbols
 from passivo.model.system import Model
+
+if TYPE_CHECKING:
+    from passivo.method.part import CompiledPart
 
 KEPT = 10_000_000  # numbers of a tabulated function that a run keeps, so that it can be repeated
 BLOCK = 4096  # steps of noise drawn from one generator; part of what a seed means, never to be changed
@@ -84,6 +87,10 @@ class Source(ABC):
     def refined(self, parts: int) -> Source:
         """The same signal for steps `parts` times finer."""
         return self
+
+    def fresh(self) -> Source:
+        """The same signal for another run."""
+        return copy(self)
 
 
 class Constant(Source):
@@ -222,6 +229,11 @@ class Function(Source):
     def table(self) -> np.ndarray | None:
         return np.concatenate(self.kept) if self.kept else None
 
+    def fresh(self) -> Source:
+        twin = copy(self)
+        twin.kept = None
+        return twin
+
     def refined(self, parts: int) -> Source:
         twin = Function(self.name, self.width, self.function)
         twin.kept = None
@@ -296,6 +308,22 @@ class Inputs:
         twin.sources = [source.refined(parts) for source in self.sources]
         return twin
 
+    def fresh(self) -> Inputs:
+        """The same signals for another run, which may go on at the same time; what functions give is not kept."""
+        twin = copy(self)
+        twin.sources = [source.fresh() for source in self.sources]
+        return twin
+
+    @property
+    def constant(self) -> bool:
+        """Whether all are held for the whole run."""
+        return all(isinstance(source, Constant) for source in self.sources)
+
+    @property
+    def called(self) -> list[Function]:
+        """The sources that call Python functions as the run goes on."""
+        return [source for source in self.sources if isinstance(source, Function)]
+
     def describe(self) -> dict[str, Any]:
         result = {source.name: source.describe() for source in self.sources}
         for name, law in self.laws.items():
@@ -305,6 +333,20 @@ class Inputs:
 
     def tables(self) -> dict[str, np.ndarray]:
         return {s.name: table for s in self.sources if (table := s.table()) is not None}
+
+
+def stage_times(part: CompiledPart, first: int, count: int) -> np.ndarray:
+    """When the inputs of `count` steps are read, in seconds: (count, stages)."""
+    return (np.arange(first, first + count)[:, None] + np.array(part.method.nodes)) * part.dt
+
+
+def feed(part: CompiledPart, inputs: Inputs, done: int, count: int) -> np.ndarray:
+    """The inputs of the next `count` steps, a row for each; one row where they are all the same."""
+    for source in inputs.sampled:
+        at = inputs.offsets[source.name]
+        source.time = done * part.dt
+        source.output = part.output[at : at + source.width]
+    return inputs.rows(done, stage_times(part, done, count))
 
 
 def rebuild(description: Mapping[str, Any], tables: Mapping[str, np.ndarray]) -> dict[str, Any] | None:

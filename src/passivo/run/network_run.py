@@ -15,7 +15,7 @@ from passivo.ledger.verdict import Verdict
 from passivo.method.generate import Engine
 from passivo.network.compiled import CompiledLink, CompiledNetwork, compile_network, judged, split
 from passivo.network.network import Network
-from passivo.run.inputs import Inputs
+from passivo.run.inputs import Inputs, feed
 from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
 from passivo.run.run import COLUMNS, PartView, Run, ledger_dataset, series
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CHUNK = 16384  # ticks per call of the compiled loop: bounds the memory of tabulated inputs
+SEEN_UNITS = {"error": "J", "power": "W"}  # of what junctions show
 
 
 class LinkRun:
@@ -46,7 +47,7 @@ class LinkRun:
         names = list(self.widths)
         at = sum(self.widths[other] for other in names[: names.index(name)])
         values = self.arrays["seen"][:, at : at + self.widths[name]]
-        unit = {"error": "J", "power": "W"}.get(name, "")
+        unit = SEEN_UNITS.get(name, "")
         return series(name, values[:, 0] if self.widths[name] == 1 else values, unit, self.time)
 
     @property
@@ -199,7 +200,8 @@ class NetworkRun:
     @property
     def headline(self) -> str:
         """What was run, in one line."""
-        parts = [f"{key} by {type(run.method).__name__} every {run.step:g} s" for key, run in self.runs.items()]
+        names = {key: f" by {type(run.method).__name__}" if run.model.states else "" for key, run in self.runs.items()}
+        parts = [f"{key}{names[key]} every {run.step:g} s" for key, run in self.runs.items()]
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
         return f"{self.net.name}: {', '.join(parts[:3])}{more}; {self.ticks * float(self.net.tick):g} s"
 
@@ -250,6 +252,24 @@ def simulate_network(
     network = compile_network(net, start, laws, engine, allowance)
     network.half_at(ticks // 2)
     return NetworkRecorder(network, drives, ticks, every, progress).go()
+
+
+def feed_network(
+    network: CompiledNetwork, drives: Mapping[str, Inputs], periods: Mapping[str, int], done: int, count: int
+) -> np.ndarray:
+    """The outside inputs of the next `count` ticks, part after part; the memory is told where each finds its own."""
+    blocks, at = [np.zeros(1)], 1
+    for key, drive in drives.items():
+        part, period = network.parts[key], periods[key]
+        first, last = -(-done // period), -(-(done + count) // period)
+        if first == last:
+            continue
+        rows = feed(part, drive, first, last - first)
+        network.memory[part.module.FEED] = at
+        network.memory[part.module.FEED + 1] = rows.shape[1] if len(rows) > 1 else 0
+        blocks.append(rows.reshape(-1))
+        at += rows.size
+    return np.concatenate(blocks)
 
 
 @dataclass
@@ -320,24 +340,10 @@ class NetworkRecorder:
         return self._finish("")
 
     def _chunk(self, done: int) -> int:
-        network, held = self.network, any(drive.sampled for drive in self.drives.values())
+        held = any(drive.sampled for drive in self.drives.values())
         count = min(1 if held else CHUNK, self.ticks - done)
-        blocks, at = [np.zeros(1)], 1
-        for key, drive in self.drives.items():
-            part, period = network.parts[key], self.periods[key]
-            first, last = -(-done // period), -(-(done + count) // period)
-            if first == last:
-                continue
-            times = (np.arange(first, last)[:, None] + np.array(part.method.nodes)) * part.dt
-            for source in drive.sampled:
-                offset = drive.offsets[source.name]
-                source.time, source.output = first * part.dt, part.output[offset : offset + source.width]
-            rows = drive.rows(first, times)
-            network.memory[part.module.FEED] = at
-            network.memory[part.module.FEED + 1] = rows.shape[1] if len(rows) > 1 else 0
-            blocks.append(rows.reshape(-1))
-            at += rows.size
-        network.run(count, np.concatenate(blocks), self.out)
+        table = feed_network(self.network, self.drives, self.periods, done, count)
+        self.network.run(count, table, self.out)
         if self.progress is not None:
             self.progress(done + count, self.ticks)
         return done + count

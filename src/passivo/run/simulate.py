@@ -13,7 +13,7 @@ from passivo.method.generate import Engine
 from passivo.method.part import CompiledPart, compile
 from passivo.model.system import Model
 from passivo.network.network import Network
-from passivo.run.inputs import Inputs
+from passivo.run.inputs import Inputs, feed
 from passivo.run.network_run import NetworkRun, simulate_network
 from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
 from passivo.run.run import Run
@@ -90,11 +90,6 @@ def simulate(
     return Recorder(part, drive, steps, every, progress).go()
 
 
-def stage_times(part: CompiledPart, first: int, count: int) -> np.ndarray:
-    """When the inputs of `count` steps are read, in seconds: (count, stages)."""
-    return (np.arange(first, first + count)[:, None] + np.array(part.method.nodes)) * part.dt
-
-
 class Recorder:
     """Steps a part and keeps every n-th row."""
 
@@ -128,14 +123,9 @@ class Recorder:
         return Run(part, self.inputs, self.out, self.every, self.steps, self.first, self.steps)
 
     def _chunk(self, done: int) -> int:
-        part, inputs = self.part, self.inputs
-        count = min(1 if inputs.sampled else CHUNK, self.steps - done)
-        times = stage_times(part, done, count)
-        for source in inputs.sampled:
-            at = inputs.offsets[source.name]
-            source.time = done * part.dt
-            source.output = part.output[at : at + source.width]
-        table = inputs.rows(done, times)
+        part = self.part
+        count = min(1 if self.inputs.sampled else CHUNK, self.steps - done)
+        table = feed(part, self.inputs, done, count)
         rows = self.out[done // self.every + 1 :]
         with np.errstate(all="ignore"):
             taken = part.module.run(part.memory, part.dt, table, rows, count, self.every)

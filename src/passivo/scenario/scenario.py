@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from passivo.method.base import Method
     from passivo.method.generate import Engine
     from passivo.model.system import Model
+    from passivo.network.network import Network
     from passivo.run.compare import Comparison
+    from passivo.run.network_run import NetworkRun
     from passivo.run.run import Run
 
 LIBRARY = Path(__file__).parent / "library"
@@ -30,7 +32,7 @@ MOST_SHOWN = 8
 
 @dataclass(frozen=True)
 class Scenario:
-    """A system with a method, a start, inputs and a duration.
+    """A system with a method, or a network; a start, inputs and a duration.
 
     `Scenario.load("oscillator")` is a built-in one, `Scenario.load("mine.yaml")` one from a file. `random` says whether
     the seed changes anything.
@@ -38,11 +40,11 @@ class Scenario:
 
     name: str
     about: str
-    model: Model
-    method: Method
+    model: Model | Network
+    method: Method | None
     start: Mapping[str, float]
     inputs: Mapping[str, Any]
-    step: float
+    step: float | None
     until: float
     record_every: int
     random: bool
@@ -73,11 +75,14 @@ class Scenario:
             document.put(keys, value, origin)
         return _Build(document).scenario(path.stem)
 
-    def simulate(self, progress: Callable[[int, int], None] | None = None, engine: Engine = "numba") -> Run:
+    def simulate(
+        self, progress: Callable[[int, int], None] | None = None, engine: Engine = "numba"
+    ) -> Run | NetworkRun:
         from passivo.run.simulate import simulate
 
+        model: Any = self.model
         return simulate(
-            self.model,
+            model,
             self.method,
             self.step,
             self.until,
@@ -94,8 +99,13 @@ class Scenario:
         progress: Callable[[str, int, int], None] | None = None,
         engine: Engine = "numba",
     ) -> Comparison:
+        from passivo.network.network import Network
         from passivo.run.compare import compare
 
+        if isinstance(self.model, Network) or self.step is None:
+            raise ScenarioError(
+                f"{self.name} is a network, whose parts have methods of their own; compare takes one system"
+            )
         return compare(
             self.model,
             methods,
@@ -158,7 +168,7 @@ def _about(name: str, message: str) -> bool:
     return repr(name) in message or re.search(rf"(?<![\w.]){re.escape(name)} = ", message) is not None
 
 
-def _refused(model: Model, name: str, value: float) -> bool:
+def _refused(model: Any, name: str, value: float) -> bool:
     try:
         model.with_params(**{name: value})
     except PassivoError:
@@ -166,17 +176,20 @@ def _refused(model: Model, name: str, value: float) -> bool:
     return False
 
 
-def _bad_starts(model: Model, state: Mapping[str, float], prefix: str = "") -> Iterator[tuple[list[str], str]]:
+def _bad_starts(model: Any, state: Mapping[str, float], prefix: str = "") -> Iterator[tuple[list[str], str]]:
     """For each part that cannot start in `state`: the states that matter, and a sentence."""
     import numpy as np
 
     from passivo.model.expression import evaluate, names
     from passivo.model.monolithic import Monolithic
     from passivo.model.system import System
+    from passivo.network.network import Network
 
-    if isinstance(model, Monolithic):
-        for key, part in model.parts.items():
-            yield from _bad_starts(part, state, f"{prefix}{key}.")
+    inner = model.parts if isinstance(model, Monolithic) else {}
+    if isinstance(model, Network):
+        inner = {key: member.model for key, member in model.members.items()}
+    for key, part in inner.items():
+        yield from _bad_starts(part, state, f"{prefix}{key}.")
     if not isinstance(model, System):
         return
     # np.float64: 1/0 must be inf, not an exception
@@ -203,12 +216,20 @@ class _Build:
         self.document = document
 
     def scenario(self, stem: str) -> Scenario:
+        from passivo.method.one_stage import AVF
+
         given = self.checked()
         name = given.name or re.sub(r"[^A-Za-z0-9_-]", "_", stem)[:64]
-        model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
-        self.count_steps(given.run)
-        with self.at("method"):
-            method = given.method.for_model(model) if model.states else given.method
+        model: Any
+        if given.network is not None:
+            model, method = self.changed(self.network(given.network, _plain(name)), given.params), None
+            self.count_steps(given.run, model.tick * model.common, "the time after which all parts have met")
+        else:
+            model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
+            self.count_steps(given.run, given.run.step)
+            with self.at("method"):
+                method = given.method or AVF()
+                method = method.for_model(model) if model.states else method
         self.check_start(model, given.start)
         inputs = {name: self.input(spec, model, name, given.run.seed) for name, spec in given.inputs.items()}
         return Scenario(
@@ -239,9 +260,10 @@ class _Build:
         lines = []
         for problem in found[:MOST_SHOWN]:
             key = problem.get("ctx", {}).get("key")
-            if problem["type"] == "missing":
+            if problem["type"] == "missing" and key is None:
                 key = problem["loc"][-1]
-            path = [*self.path(problem["loc"]), *([key] if key is not None else [])]
+            keys = key if isinstance(key, tuple) else () if key is None else (key,)
+            path = [*self.path(problem["loc"]), *keys]
             lines.append(self.place(path, explain(problem)))
         if len(found) > MOST_SHOWN:
             lines.append(f"... and {len(found) - MOST_SHOWN} more")
@@ -320,7 +342,28 @@ class _Build:
                 return ["connections", count - 1] if count else ["parts"]
         return []
 
-    def changed(self, model: Model, params: Mapping[str, float]) -> Model:
+    def network(self, spec: Any, name: str) -> Network:
+        """The network, part by part and connection by connection: each mistake has its place."""
+        from passivo.network.network import Network
+
+        net = Network(name)
+        for key, part in spec.parts.items():
+            path = ("network", "parts", key)
+            model = self.model(part.system, (*path, "system"), _plain(key))
+            with self.at(*path):
+                net.add(key, model, part.method, step=part.step)
+        for number, connection in enumerate(spec.connections):
+            with self.at("network", "connections", number):
+                one, other = (net.end(end) for end in connection.between)
+                net.connect(one, other, connection.through, connection.name)
+        for signal, source in spec.observe.items():
+            with self.at("network", "observe", signal):
+                net.observe(net.end(source), net.end(signal))
+        with self.at("network", "parts"):
+            net.check()
+        return net
+
+    def changed(self, model: Any, params: Mapping[str, float]) -> Any:
         for name in params:
             if name in model.states:
                 option = ("params", name) in self.document.given
@@ -337,19 +380,19 @@ class _Build:
             named = ", ".join(f"params.{reader.word(name)}" for name in guilty)
             raise ScenarioError(f"{where}: {named}: {error}") from None
 
-    def _guilty(self, model: Model, params: Mapping[str, float], message: str) -> list[str]:
+    def _guilty(self, model: Any, params: Mapping[str, float], message: str) -> list[str]:
         """The parameters that a refusal is about: those it names, else those refused alone, else all of them."""
         if named := [name for name in params if _about(name, message) or _about(name.rpartition(".")[2], message)]:
             return named
         return [name for name in params if _refused(model, name, params[name])] or list(params)
 
-    def count_steps(self, run: Any) -> None:
+    def count_steps(self, run: Any, step: Any, what: str = "one step") -> None:
         from passivo.run.record import whole_steps
 
         with self.at("run", self._blamed("until")):
-            steps = whole_steps(run.step, run.until)
+            steps = whole_steps(step, run.until, what)
         if steps > MOST_STEPS:
-            count = f"{float(min(steps, 10**300)):.3g} steps of {run.step:g} s"
+            count = f"{float(min(steps, 10**300)):.3g} steps of {float(step):g} s"
             what = f"{count} are more than {MOST_STEPS:.0e} and would take hours; choose a longer step or a shorter run"
             raise ScenarioError(self.place(("run", self._blamed("step")), what))
 
@@ -358,7 +401,7 @@ class _Build:
         given = [key for key in ("step", "until") if ("run", key) in self.document.given]
         return given[0] if len(given) == 1 else usual
 
-    def check_start(self, model: Model, start: Mapping[str, float]) -> None:
+    def check_start(self, model: Any, start: Mapping[str, float]) -> None:
         for name in start:
             if name not in model.states:
                 what = f"there is no such state; {nearest(name, model.states)}"
@@ -368,8 +411,10 @@ class _Build:
             given = [name for name in names if name in start]
             raise ScenarioError(self.place(("start", *given[:1]), what))
 
-    def input(self, spec: Any, model: Model, name: str, seed: int) -> Any:
+    def input(self, spec: Any, model: Any, name: str, seed: int) -> Any:
         from passivo.model.feedback import Feedback, Relation
+        from passivo.network.compiled import split
+        from passivo.network.network import Network
         from passivo.run.inputs import Inputs, Noise
         from passivo.scenario import schema
 
@@ -383,5 +428,9 @@ class _Build:
             case _:
                 value = spec if len(spec) > 1 else spec[0]
         with self.at("inputs", name):
-            Inputs(model, {name: value}, 1).describe()  # reads formulas and laws
+            if isinstance(model, Network):
+                for key, inner in split(model, {name: value}, "port or signal", [*model.ports, *model.signals]).items():
+                    Inputs(model.members[key].model, inner, 1).describe()
+            else:
+                Inputs(model, {name: value}, 1).describe()  # reads formulas and laws
         return value

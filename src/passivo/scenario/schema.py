@@ -34,6 +34,8 @@ from passivo.model import library
 from passivo.model.expression import evaluate, is_condition, names, size, to_text
 from passivo.model.ports import Port, effort, flow
 from passivo.model.system import Model
+from passivo.network.catalogue import JUNCTIONS
+from passivo.network.junction import Junction
 from passivo.scenario.reader import shortened
 
 MOST_PARTICLES = 100  # any whole number a library system takes; a chain of 100 is derived in half a minute
@@ -41,6 +43,9 @@ MOST_NAMES = 200  # states, coordinates, parts
 MOST_NODES = 2000  # numbers, names and operations of one formula: several pages
 MOST_NOISE = 1e100  # squares of it can still be summed
 FORMATS = ("png", "svg", "pdf", "zarr", "csv")
+
+
+_ABSENT: Any = None  # a key that may be left out, but not be null
 
 
 class Section(BaseModel):
@@ -103,15 +108,22 @@ def _port(value: Any) -> Port:
 
 
 def _method(value: Any) -> Method:
+    return _chosen(value, METHODS, "method", "AVF, or {name: SymplecticEuler, variant: q}")
+
+
+def _junction(value: Any) -> Junction:
+    return _chosen(value, JUNCTIONS, "junction", "Direct, or {name: LedgerClamp, mass: 0.1}")
+
+
+def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> Any:
+    """A method or junction by its name, or by its name and options."""
     options = dict(value) if isinstance(value, Mapping) else {"name": value}
     name = options.pop("name", None)
     if not isinstance(name, str):
-        raise ValueError(
-            f"must be a name such as AVF, or {{name: SymplecticEuler, variant: q}}, not {shortened(value)}"
-        )
-    if name not in METHODS:
-        raise ValueError(f"there is no method {shortened(name)}; {nearest(name, METHODS)}")
-    kind = METHODS[name]
+        raise ValueError(f"must be a name such as {example}, not {shortened(value)}")
+    if name not in kinds:
+        raise ValueError(f"there is no {what} {shortened(name)}; {nearest(name, kinds)}")
+    kind = kinds[name]
     known = list(kind.__dataclass_fields__)
     for key in options:
         if key not in known:
@@ -121,12 +133,13 @@ def _method(value: Any) -> Method:
         return TypeAdapter(kind).validate_python(options)
     except ValidationError as error:
         first = error.errors()[0]
-        raise ValueError(f"{name}'s option {first['loc'][0]!r}: {explain(first)}") from None
+        place = f"{name}'s option {first['loc'][0]!r}: " if first["loc"] else ""
+        raise ValueError(f"{place}{explain(first)}") from None
 
 
-def _method_schema() -> dict[str, Any]:
+def _choices(kinds: Mapping[str, Any]) -> dict[str, Any]:
     shapes = []
-    for name, kind in METHODS.items():
+    for name, kind in kinds.items():
         shape = TypeAdapter(kind).json_schema()
         properties = {"name": {"const": name}, **shape.get("properties", {})}
         about = inspect.getdoc(kind) or name
@@ -134,7 +147,7 @@ def _method_schema() -> dict[str, Any]:
             {"type": "object", "description": about, "properties": properties, "required": ["name"],
              "additionalProperties": False}
         )  # fmt: skip
-    return {"anyOf": [{"enum": list(METHODS)}, *shapes]}
+    return {"anyOf": [{"enum": list(kinds)}, *shapes]}
 
 
 FORMULA = {"type": ["string", "number"], "description": "a number, or a formula: + - * / ** and sin, cos, exp, ..."}
@@ -192,7 +205,8 @@ def _unit(value: Any) -> Any:
 
 
 Units = dict[Name, Annotated[Any, BeforeValidator(_unit), WithJsonSchema(_UNIT)]]
-MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_method_schema())]
+MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_choices(METHODS))]
+JunctionSpec = Annotated[Any, BeforeValidator(_junction), WithJsonSchema(_choices(JUNCTIONS))]
 
 
 # -- systems ----------------------------------------------------------------------------------------------------------
@@ -333,6 +347,30 @@ SystemSpec = Annotated[
 Composition.model_rebuild()
 
 
+class PartSpec(Section):
+    """A part of a network: a system with a method and a step of its own."""
+
+    system: SystemSpec = Field(description="the name of a library system, or a system in formulas, or parts")
+    method: MethodSpec = Field(_ABSENT, description="a method, by name; a system without states needs none")
+    step: Positive = Field(description="seconds")
+
+
+class ConnectionSpec(Section):
+    """An effort port and a flow port, and what stands between them."""
+
+    between: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(description="[spring.end, mass.force]")
+    through: JunctionSpec = Field(default_factory=JUNCTIONS["Direct"], description="a junction, by name")
+    name: Name = Field(_ABSENT, description="names its row of the ledger")
+
+
+class NetworkSpec(Section):
+    """Parts that step at their own rates, joined through junctions, as `pv.Network`."""
+
+    parts: dict[Name, PartSpec] = Field(description="name: a part", min_length=1, max_length=MOST_NAMES)
+    connections: list[ConnectionSpec] = Field([], description="which ports meet, and through what")
+    observe: dict[Name, Name] = Field({}, description="signal: the state or port it shows, as in wall.depth: device.q")
+
+
 # -- inputs, run, outputs ---------------------------------------------------------------------------------------------
 
 FormulaOrList = Annotated[
@@ -405,7 +443,7 @@ InputSpec = Annotated[
 class RunSpec(Section):
     """How long, in which steps."""
 
-    step: Positive = Field(description="seconds")
+    step: Positive = Field(_ABSENT, description="seconds; the parts of a network have steps of their own")
     until: Positive = Field(description="seconds")
     record_every: int = Field(1, ge=1, description="keep every n-th row; all steps are booked")
     seed: int = Field(0, ge=0, description="of everything random")
@@ -422,20 +460,53 @@ class OutputSpec(Section):
     )
 
 
+_KINDS_OF_FILES: list[Any] = [  # a system, or a network whose parts have methods and steps of their own
+    {"required": ["system"], "not": {"required": ["network"]}, "properties": {"run": {"required": ["step"]}}},
+    {
+        "required": ["network"],
+        "not": {"anyOf": [{"required": ["system"]}, {"required": ["method"]}]},
+        "properties": {"run": {"not": {"required": ["step"]}}},
+    },
+]
+
+
 class ScenarioFile(Section):
-    """A scenario: a system, a method, what drives it, how long, and what is written."""
+    """A scenario: a system and a method, or a network; what drives it, how long, and what is written."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": _KINDS_OF_FILES})
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")] | None = Field(
         None, description="names the files that are written; default: the file's name"
     )
     about: Annotated[str, Field(max_length=2000)] = Field("", description="one line for people")
-    system: SystemSpec = Field(description="the name of a library system, or a system in formulas, or parts")
-    method: MethodSpec = Field(default_factory=METHODS["AVF"], description="a method, by name")
+    system: SystemSpec = Field(_ABSENT, description="the name of a library system, or a system in formulas, or parts")
+    network: NetworkSpec = Field(_ABSENT, description="instead of a system: parts with their own rates, joined")
+    method: MethodSpec = Field(_ABSENT, description="a method, by name; default AVF")
     params: dict[Name, Number] = Field({}, description="parameter values that replace those of the system")
     start: dict[Name, Number] = Field({}, description="state: value; the others start at the least energy, or at 0")
     inputs: dict[Name, InputSpec] = Field({}, description="port: number, formula of t, feedback, relation or noise")
     run: RunSpec
     outputs: OutputSpec = Field(default_factory=lambda: OutputSpec.model_validate({}))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_of_two(cls, data: Any) -> Any:
+        """A system with a step, or a network whose parts have theirs."""
+        if not isinstance(data, Mapping):
+            return data
+        run = data.get("run")
+        if "network" not in data:
+            if "system" not in data and not set(data) - cls.model_fields.keys():
+                raise PydanticCustomError("missing", "is missing", {"key": "system"})
+            if isinstance(run, Mapping) and "step" not in run and not set(run) - RunSpec.model_fields.keys():
+                raise PydanticCustomError("missing", "is missing", {"key": ("run", "step")})
+        else:
+            for path, given in (("system", data), ("method", data), ("step", run)):
+                if isinstance(given, Mapping) and path in given:
+                    what = "a network's parts have systems, methods and steps of their own; take this out"
+                    key = ("run", "step") if path == "step" else path
+                    raise PydanticCustomError("unknown", "{what}", {"what": what, "key": key})
+        return data
 
 
 # -- what went wrong, in words ----------------------------------------------------------------------------------------
