@@ -291,6 +291,7 @@ JITTER: float
 DROPPED: float
 FILTER: float
 CLASSIC: bool
+DAMPS: bool
 JUMP: int
 STIFFNESS: int  # the parameter of a coupling's spring
 ELONGATION: int  # the states of a coupling's spring

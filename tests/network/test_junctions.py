@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import passivo as pv
+from passivo.network.catalogue import junction_from
 
 EXACT = (pv.AVF(), pv.ImplicitMidpoint())
 BOOKED = (pv.EnergyConsistent(), pv.EnergyConsistent(projection="euclidean", fault="symmetric"), pv.ExactHold())
@@ -253,6 +255,42 @@ def test_behind_an_opaque_wall_the_port_is_judged():
     received = -run.work["device.handle"].values
     assert run.ledger.created.sel(part="touch").values[-1] == pytest.approx(-received.min(), rel=1e-12)
     assert run.verdict.kind == "active" and run.verdict.part == "touch"
+
+
+@pytest.mark.parametrize(
+    "through",
+    [
+        pv.Direct(),
+        pv.PassiveSampleHold("published"),
+        pv.MeanHold(),
+        pv.PassiveSampler(encoder=(1e-3, 2e-3), filter=20.0),
+        pv.PassivityController(kind="capped", mass=0.2),
+        pv.LedgerClamp(mass=[[1.0, 0.1], [0.1, 2.0]], hand=(20.0, 3.0), delay=1),
+        pv.VirtualCoupling(k=10.0),
+        pv.DelayLine(0.01, 0.02, impedance=3.0),
+    ],
+    ids=lambda through: type(through).__name__,
+)
+def test_a_junction_is_what_its_description_says(through):
+    """Also after a saved run has made text of it."""
+    assert junction_from(json.loads(json.dumps(through.describe()))) == through
+
+
+def test_without_control_a_sampled_port_is_plain_sample_and_hold():
+    """The same motion as through Direct to the last bit, and the energy of the hold is observed exactly."""
+    moved = {}
+    for through in (pv.Direct(), pv.PassivityController(kind="none")):
+        net = pv.Network()
+        device = net.add("device", pv.library.device(m=0.15, b=2.0), pv.ExactHold(port="true"), step=1e-3)
+        wall = net.add("wall", pv.library.wall(k=20e3), step=1e-3)
+        net.connect(device["handle"], wall["end"], through, "touch")
+        net.observe(device["q"], wall["depth"])
+        run = pv.simulate(net, until=0.2, start={"device.q": -1e-3}, inputs={"device.hand": 5.0}, engine="python")
+        moved[type(through)] = run["device.q"].values
+    assert np.array_equal(moved[pv.Direct], moved[pv.PassivityController])
+    observed, received = run.part("touch")["observed"].values, -run.work["device.handle"].values
+    assert observed[1:] == pytest.approx(received[:-1], abs=1e-12)
+    assert received.min() < -1e-3 and run.verdict.kind == "active"
 
 
 def test_a_passivity_controller_is_blind_or_exact():

@@ -149,6 +149,55 @@ def test_signals_show_states_and_outputs():
     assert np.allclose(run.inputs["device.handle"].values[1:], -100.0 * np.maximum(depth, 0), rtol=1e-14)
 
 
+def sensing(through, observed: tuple[str, str] = ("q", "depth")) -> pv.Network:
+    """A device at a wall that sees it through the sensor of the junction between them."""
+    net = pv.Network()
+    device = net.add("device", pv.library.device(m=0.1, b=0.0), pv.ExactHold(port="true"), step=1e-3)
+    law = {"end": "k*Max(depth, 0) + b*speed"}
+    params, signals = {"k": 100.0, "b": 3.0}, ["depth", "speed"]
+    wall = net.add("wall", pv.Rendering({"end": pv.flow()}, law, params, signals=signals), step=2e-3)
+    net.connect(device["handle"], wall["end"], through, name="touch")
+    net.observe(device[observed[0]], wall[observed[1]], through="touch")
+    return net
+
+
+@pytest.mark.parametrize("delay", [0, 2])
+def test_signals_may_be_seen_through_a_sensor(delay):
+    """The position in whole steps of the encoder from where the device began, late; and the velocity between samples."""
+    net = sensing(pv.PassivityController(kind="none", encoder=1e-3, delay=delay))
+    net.observe(net.members["device"]["handle"], net.members["wall"]["speed"], through="touch")
+    net = pv.Network.from_description(net.describe()).with_params(**{"wall.k": 80.0})
+    start = {"device.q": 0.01035, "device.p": 0.2}
+    run = pv.simulate(net, until=0.05, start=start, engine="python")
+    true = run["device.q"].values[::2]
+    seen = 0.01035 + 1e-3 * np.round((true - 0.01035) / 1e-3)
+    seen = np.concatenate([np.full(delay, 0.01035), seen])[: len(true)]
+    depth, speed = (run.runs["wall"][name].values[1:] for name in ("depth", "speed"))
+    assert depth == pytest.approx(seen[:-1], abs=1e-15)
+    assert speed == pytest.approx(np.diff(seen, prepend=seen[0])[:-1] / 2e-3, abs=1e-12)
+    assert run.inputs["device.handle"].values[1::2] == pytest.approx(-(80.0 * depth + 3.0 * speed), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("through", "observed", "sentence"),
+    [
+        (pv.Direct(), ("q", "depth"), "a Direct, which has no sensor"),
+        (pv.PassivityController(), ("p", "depth"), "does not see 'p'; choose from handle, q"),
+        (pv.PassivityController(), ("hand", "depth"), "does not see 'hand'; did you mean 'handle'"),
+    ],
+)
+def test_what_a_sensor_cannot_see_is_named(through, observed, sentence):
+    with pytest.raises(pv.InputError, match=sentence):
+        sensing(through, observed)
+    net = sensing(pv.PassivityController())
+    device, wall = net.members["device"], net.members["wall"]
+    with pytest.raises(pv.InputError, match="no connection 'tuch' to see through; did you mean 'touch'"):
+        net.observe(device["handle"], wall["speed"], "tuch")
+    other = net.add("other", pv.library.wall(), step=2e-3)
+    with pytest.raises(pv.InputError, match=r"'wall' sees 'device', but 'other\.depth' would show 'device\.q'"):
+        net.observe(device["q"], other["depth"], through="touch")
+
+
 def test_a_damper_answers_at_once():
     """Mass and damper, joined directly: the force is that of the present velocity."""
     net = pv.Network()

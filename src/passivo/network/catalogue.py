@@ -34,7 +34,7 @@ JUNCTIONS: dict[str, type[Junction]] = {
 def junction_from(description: Mapping[str, Any]) -> Junction:
     """The junction that `describe()` described."""
     options = dict(description)
-    name = options.pop("kind")
+    name = options.pop("junction")
     if name not in JUNCTIONS:
         raise InputError(f"{name!r} is not one of Passivo's junctions; {nearest(name, JUNCTIONS)}")
     return JUNCTIONS[name](

@@ -81,7 +81,7 @@ class VirtualCoupling(Junction):
         return True
 
     def shape(self, link: Link) -> dict[str, Any]:
-        return {"kind": "VirtualCoupling"}
+        return {"junction": "VirtualCoupling"}
 
     def sections(self, link: Link) -> Mapping[str, int]:
         return {"SENT": link.width, "JUMP": 1}

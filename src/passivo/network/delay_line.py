@@ -127,7 +127,7 @@ class DelayLine(Junction):
         return late, varying
 
     def shape(self, link: Link) -> dict[str, Any]:
-        return {"kind": "DelayLine", **self.numbers(link)}
+        return {"junction": "DelayLine", **self.numbers(link)}
 
     def sections(self, link: Link) -> Mapping[str, int]:
         line = 2 * link.width * (sum(self.late(link)) + 1)

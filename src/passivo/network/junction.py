@@ -94,12 +94,13 @@ class Junction:
     allowance: ClassVar[Any] = 0.0
     kernels: ClassVar[tuple[Callable, ...]] = ()
     senses: ClassVar[Any] = False  # it reads a device through a sensor, which has a ledger row of its own
+    samples: ClassVar[bool] = False  # it has a sensor that a program may see its device through
     guards: ClassVar[bool] = False  # it guards the effort side's port: the verdict is about that, whatever is behind
     couples: ClassVar[bool] = False  # it joins two effort ports by a spring that steps with one of them
     halves: ClassVar[bool] = False  # the two directions are independent: to_effort and to_flow instead of exchange
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": type(self).__name__, **asdict(self)}
+        return {"junction": type(self).__name__, **asdict(self)}
 
     def shape(self, link: Link) -> dict[str, Any]:
         """What of the description shapes the code; values that are set up in the memory may be left out."""

@@ -139,7 +139,7 @@ class LedgerClamp(SampledJunction):
         return self.credit
 
     def shape(self, link: Link) -> dict[str, Any]:
-        return {"kind": "LedgerClamp", **self.numbers(link)}
+        return {"junction": "LedgerClamp", **self.numbers(link)}
 
     def sections(self, link: Link) -> Mapping[str, int]:
         return {**super().sections(link), "ELAPSED": 1, "CLAMP": size(link.width)}

@@ -77,9 +77,11 @@ class Sight:
     scale: float = 1.0
     offset: float = 0.0
     resolution: float = 0.0
+    through: str = ""
 
     def describe(self) -> list[Any]:
-        return [str(self.source), self.scale, self.offset, self.resolution]
+        options = ("scale", "offset", "resolution", "through")
+        return [str(self.source), {name: getattr(self, name) for name in options}]
 
 
 class Network:
@@ -169,12 +171,15 @@ class Network:
         scale: float = 1.0,
         offset: float = 0.0,
         resolution: float = 0.0,
+        through: str = "",
         add: bool = False,
     ) -> None:
         """Let a signal show a state of another part (or, by the name of a port one wide, its output); no power.
 
         scale, offset  the signal is scale * value + offset
         resolution     the value is seen in whole multiples of it, as through an encoder; 0: as it is
+        through        the name of a connection that samples a device: the value is the device's position (by the name
+                       of the port: its velocity) as the sensor sees it, with encoder, delay, jitter and losses
         add            add it to what the signal already shows, as for the distance of two positions
         """
         source, signal = self._end(source, "observe"), self._end(signal, "observe")
@@ -190,14 +195,33 @@ class Network:
         shown = self.observed.get(str(signal), ())
         if shown and not add:
             raise InputError(f"signal '{signal}' already shows '{shown[0].source}'; say add=True to show their sum")
-        sight = Sight(source, float(scale), float(offset), float(resolution))
+        if through:
+            self._check_sensor(source, signal, through)
+        sight = Sight(source, float(scale), float(offset), float(resolution), through)
         self.observed[str(signal)] = (*shown, sight)
 
     def _show(self, signal: str, described: Sequence[Sequence[Any]]) -> None:
-        for source, scale, offset, resolution in described:
-            self.observe(
-                self.end(source), self.end(signal), scale=scale, offset=offset, resolution=resolution, add=True
+        for source, options in described:
+            self.observe(self.end(source), self.end(signal), **options, add=True)
+
+    def _check_sensor(self, source: End, signal: End, through: str) -> None:
+        """A program sees its own device, one wide, through the junction between them."""
+        found = {connection.name: connection for connection in self.connections}
+        if through not in found:
+            raise InputError(f"there is no connection {quoted(through)} to see through; {nearest(str(through), found)}")
+        link = found[through]
+        if not link.through.samples:
+            raise InputError(f"{through!r} is a {type(link.through).__name__}, which has no sensor; leave out through=")
+        if source.member is not link.effort.member or signal.member is not link.flow.member:
+            raise InputError(
+                f"through {through!r} the part {link.flow.member.name!r} sees {link.effort.member.name!r}, "
+                f"but '{signal}' would show '{source}'"
             )
+        if source.member.model.ports[link.effort.name].width != 1:
+            raise InputError(f"'{link.effort}' is wide; seen through a sensor it must be one wide")
+        if source.name not in (link.effort.name, *source.member.model.positions):
+            known = [link.effort.name, *source.member.model.positions]
+            raise InputError(f"the sensor of {through!r} does not see {source.name!r}; {nearest(source.name, known)}")
 
     def _end(self, end: Any, verb: str) -> End:
         if not isinstance(end, End):

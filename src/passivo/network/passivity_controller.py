@@ -15,7 +15,7 @@ from passivo.network.sampling import SampledJunction
 if TYPE_CHECKING:
     from passivo.provided import *
 
-KINDS = ("classic", "exact", "capped")
+KINDS = ("classic", "exact", "capped", "none")
 
 
 def exchange(m):
@@ -30,7 +30,7 @@ def exchange(m):
         else:
             m[ERROR] += m[HELD + k] * m[INCREMENT + k]
     m[DAMPING] = 0.0
-    if m[ERROR] < 0.0 and moved > 0.0:
+    if DAMPS and m[ERROR] < 0.0 and moved > 0.0:
         m[DAMPING] = -m[ERROR] / (m[LINK_PERIOD] * moved)
         if MOST_DAMPING > 0.0:
             m[DAMPING] = min(m[DAMPING], MOST_DAMPING / m[LINK_PERIOD])
@@ -52,6 +52,7 @@ class PassivityController(SampledJunction):
     kind  "classic": sums f(k) v(k) T with the velocity of the last period; blind to the energy of the hold.
           "exact": sums f(k−1) (q(k) − q(k−1)), the true energy of the hold; its damping is unlimited and may explode.
           "capped": the same with the damping limited to mass/T
+          "none": observes as "exact" does and never damps: plain sample and hold, as most programs do
     mass  of the device, for "capped"
     """
 
@@ -76,4 +77,5 @@ class PassivityController(SampledJunction):
 
     def numbers(self, link: Link) -> dict[str, Any]:
         most = float(self.mass) if self.kind == "capped" else 0.0
-        return {**super().numbers(link), "CLASSIC": self.kind == "classic", "MOST_DAMPING": most}
+        observer = {"CLASSIC": self.kind == "classic", "DAMPS": self.kind != "none", "MOST_DAMPING": most}
+        return {**super().numbers(link), **observer}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -87,6 +87,8 @@ class SampledJunction(Junction):
     jitter: float = 0.0
     dropped: float = 0.0
     seed: int = 0
+
+    samples: ClassVar = True
 
     def __post_init__(self) -> None:
         name = type(self).__name__

@@ -328,7 +328,9 @@ def _observation(net: Network, plan: Plan, signal: str, shown: Iterable[Sight]) 
     needs, terms = [], []
     for sight in shown:
         giver, home = sight.source.member.model, plan.parts[sight.source.member.name]
-        if sight.source.name in giver.states:
+        if sight.through:
+            value = _sensed(plan.links[sight.through], home, giver, sight.source.name)
+        elif sight.source.name in giver.states:
             value = f"m[{home}STATE + {giver.states.index(sight.source.name)}]"
         else:
             value = f"m[{home}OUTPUT + {offset_of(giver, sight.source.name)}]"
@@ -340,6 +342,16 @@ def _observation(net: Network, plan: Plan, signal: str, shown: Iterable[Sight]) 
     each, place = model.width + len(model.signals), model.width + model.signals.index(name)
     line = f"give(m, {prefix}INPUT + {place}, {each}, {prefix}STAGES, {' + '.join(terms)})"
     return Action(starts(prefix), [line], needs)
+
+
+def _sensed(link: str, home: str, giver: Any, name: str) -> str:
+    """What the sensor of a link sees: the mean velocity since the last sample, or the position.
+
+    A sensor counts from where the device began: the state is moved by as much as the sensor is off.
+    """
+    if name in giver.ports:
+        return f"m[{link}INCREMENT] / m[{link}LINK_PERIOD]"
+    return f"m[{home}STATE + {giver.states.index(name)}] + (m[{link}MEASURED] - m[{link}PLACE])"
 
 
 def offset_of(model: Any, port: str) -> int:

@@ -6,7 +6,7 @@ An operator is a device in a hand: `operator.hold(net, "device", mass, damping, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from passivo.errors import InputError, StepError
 from passivo.method.generate import Engine
+from passivo.model.feedback import Law
 from passivo.model.ports import effort
 from passivo.model.system import System
 from passivo.network.compiled import compile_network
@@ -21,6 +22,8 @@ from passivo.network.network import Member, Network
 from passivo.run.inputs import Inputs
 from passivo.run.network_run import NetworkRecorder
 from passivo.run.record import whole_steps
+
+SIGNALS = 18  # forces that an adversary tries first
 
 
 @dataclass(frozen=True)
@@ -43,23 +46,26 @@ class Operator:
             if not isinstance(value, int | float) or not 0.0 <= value < np.inf:
                 raise InputError(f"the {name} of a hand must be a number >= 0, not {value!r}")
 
-    def device(self, mass: float, damping: float) -> System:
-        """The device and the hand as one system."""
+    @property
+    def params(self) -> dict[str, float]:
+        """The parameters of the hand in the system `device`; every operator has the same ones."""
+        return {"mh": self.mass, "bh": self.damping, "kh": self.stiffness, "qh": self.target}
+
+    def device(self, mass: float, damping: float, ports: Sequence[str] = ("handle", "hand")) -> System:
+        """The device and the hand as one system; `ports` all act on the handle."""
         if not mass > 0:
             raise InputError(f"a device needs a mass > 0, not {mass!r}")
-        held = {"q": 0.0, "p": 0.0}
         return System(
             states=["q", "p"],
-            energy="p**2/(2*(m + mh)) + kh*(q - qh)**2/2" if self.stiffness else "p**2/(2*(m + mh))",
+            energy="p**2/(2*(m + mh)) + kh*(q - qh)**2/2",
             structure=[[0, 1], [-1, 0]],
             loss=[[0, 0], [0, "b + bh"]],
-            ports={"handle": effort([0, 1]), "hand": effort([0, 1])},
-            params={"m": mass, "b": damping, "mh": self.mass, "bh": self.damping}
-            | ({"kh": self.stiffness, "qh": self.target} if self.stiffness else {}),
-            minimum={**held, "q": "qh"} if self.stiffness else held,
+            ports={name: effort([0, 1]) for name in ports},
+            params={"m": mass, "b": damping, **self.params},
+            minimum={"q": "qh", "p": 0.0},
             positions=["q"],
-            limits=["m > 0", "b >= 0", "mh >= 0", "bh >= 0"],
-            units={"q": "m", "p": "kg m/s", "m": "kg", "b": "N s/m", "handle": ("N", "m/s"), "hand": ("N", "m/s")},
+            limits=["m > 0", "b >= 0", "mh >= 0", "bh >= 0", "kh >= 0"],
+            units={"q": "m", "p": "kg m/s", "m": "kg", "b": "N s/m", **dict.fromkeys(ports, ("N", "m/s"))},
             name="device",
         )
 
@@ -142,23 +148,29 @@ def adversary(
     port: str = "device.handle",
     until: float = 0.5,
     start: Mapping[str, float] | None = None,
+    laws: Mapping[str, Law] | None = None,
     rounds: int = 200,
     seed: int = 0,
     engine: Engine = "numba",
+    progress: Callable[[int, int], None] | None = None,
 ) -> Attack:
     """Search for the force at `hand`, at most `bound` newtons, that draws the most energy out of the port `port`.
 
     First the eighteen `signals`, then a hill climb from the worst of them over the instants at which a force between
-    −bound and bound switches. The same seed gives the same attack.
+    −bound and bound switches. The same seed gives the same attack. `laws` are solved inside the steps of other ports.
     """
     if not bound > 0:
         raise InputError(f"the bound of an adversary must be > 0, not {bound!r}")
-    network = compile_network(net, start, engine=engine)
+    network = compile_network(net, start, laws, engine=engine)
     ticks = whole_steps(net.tick * net.common, until) * net.common
-    kept, key = network.memory.copy(), hand.split(".", 1)[0]
+    kept, key, tries = network.memory.copy(), hand.split(".", 1)[0], 0
     steps, rng = ticks // net.periods[key], np.random.default_rng(seed)
 
     def energy(force: np.ndarray) -> float:
+        nonlocal tries
+        tries += 1
+        if progress is not None:
+            progress(tries, rounds + SIGNALS)
         network.memory[:] = kept
         given = {name: {} for name in net.members} | {key: {hand.split(".", 1)[1]: force}}
         drives = {
