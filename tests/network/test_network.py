@@ -192,7 +192,7 @@ def test_what_a_sensor_cannot_see_is_named(through, observed, sentence):
     net = sensing(pv.PassivityController())
     device, wall = net.members["device"], net.members["wall"]
     with pytest.raises(pv.InputError, match="no connection 'tuch' to see through; did you mean 'touch'"):
-        net.observe(device["handle"], wall["speed"], "tuch")
+        net.observe(device["handle"], wall["speed"], through="tuch")
     other = net.add("other", pv.library.wall(), step=2e-3)
     with pytest.raises(pv.InputError, match=r"'wall' sees 'device', but 'other\.depth' would show 'device\.q'"):
         net.observe(device["q"], other["depth"], through="touch")
