@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from passivo.errors import MethodError
 from passivo.method.base import Method
-from passivo.method.catalogue import METHODS
+from passivo.method.catalogue import GENERAL
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
 from passivo.method.one_stage import SymplecticEuler
@@ -25,7 +25,7 @@ NO_MINIMUM = ("kepler",)
 def all_methods() -> dict[str, Method]:
     """Title -> method."""
     result: dict[str, Method] = {}
-    for name, cls in METHODS.items():
+    for name, cls in GENERAL.items():
         result.update(VARIANTS[name] if name in VARIANTS else {name: cls()})
     return result
 

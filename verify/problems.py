@@ -189,6 +189,13 @@ PROBLEMS: dict[str, Problem] = {
             drift=(library.oscillator(k=2.0, m=0.5), 0.1, LONG),
         ),
         Problem(
+            "device",
+            library.device(m=0.5, b=0.2),
+            {"q": 1.0, "p": 0.3},
+            lambda x, u: [x[1] / 0.5, -0.2 * x[1] / 0.5 + u[0] + u[1]],
+            convex=True,
+        ),
+        Problem(
             "pendulum",
             library.pendulum(b=0.1),
             {"q": 2.0, "p": 0.3},

@@ -201,6 +201,7 @@ PHASE: int  # ticks into the period, and their number
 FEED: int  # where its next outside inputs stand in the table, and how far apart
 FREE: tuple[int, ...]  # the inputs that come from outside
 FREE_COUNT: int
+IS_OPAQUE: bool  # nothing is known of the part's energy
 IS_FREE: tuple[bool, ...]  # for each port component
 TAKEN: int  # work since the last exchange of the junction at a port, sum and sum of sizes
 TAKEN_SIZE: int

@@ -89,7 +89,7 @@ def test_formats(capsys):
         (["compare", "damper"], "has no states"),
         (["methods", "avf"], "did you mean 'AVF'?"),
         (["audit", "nowhere.zarr"], "nowhere.zarr is not a saved run"),
-        (["reproduce", "borghesan-fig4711"], "did you mean 'borghesan-fig11'?"),
+        (["reproduce", "borghesan-fg3"], "did you mean 'borghesan-fig3'?"),
         (["reproduce", "borghesan-fig3", "--set", "stepp=1"], "did you mean 'step'?"),
         (["reproduce", "borghesan-fig3", "--set", "step"], "--set takes NAME=VALUE"),
         (["rnu"], "No such command 'rnu'"),

@@ -5,12 +5,12 @@ import pytest
 from scipy.optimize import fsolve
 
 import passivo as pv
-from passivo.method.catalogue import METHODS
+from passivo.method.catalogue import GENERAL
 from passivo.model.expression import evaluate
 from strategies import build
 
 IMPLICIT = [pv.AVF(), pv.ClosedLoopAVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler()]
-EVERY = [cls() for cls in METHODS.values()]
+EVERY = [cls() for cls in GENERAL.values()]
 GENERAL = [method for method in EVERY if not isinstance(method, pv.ExactHold)]  # that one is for linear systems
 name_of = lambda method: type(method).__name__ + getattr(method, "variant", "")  # noqa: E731
 MICROPHONE = pv.Relation(lambda y, u: y + 8 * u**3)

@@ -5,9 +5,9 @@ import pytest
 
 import passivo as pv
 from passivo.ledger import accounts as A
-from passivo.method.catalogue import METHODS, method_from
+from passivo.method.catalogue import GENERAL, method_from
 
-EVERY = [cls() for cls in METHODS.values() if cls is not pv.ExactHold] + [pv.SymplecticEuler("q")]  # not linear here
+EVERY = [cls() for cls in GENERAL.values() if cls is not pv.ExactHold] + [pv.SymplecticEuler("q")]  # not linear here
 IDS = [type(method).__name__ + getattr(method, "variant", "") for method in EVERY]
 every_method = pytest.mark.parametrize("method", EVERY, ids=IDS)
 K, M, B, H = 30.0, 0.5, 0.8, 0.05

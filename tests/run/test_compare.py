@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import passivo as pv
-from passivo.method.catalogue import METHODS
+from passivo.method.catalogue import GENERAL
 from passivo.run import reference as reference_module
 
 
@@ -141,7 +141,7 @@ def test_noise_is_the_same_signal_for_the_reference():
 def test_all_methods_with_their_verdicts():
     oscillator = pv.library.oscillator(k=4.0, m=1.0)
     given = pv.compare(oscillator, step=0.1, until=20.0, start={"q": 0.2}, engine="python")
-    assert [entry.title for entry in given.entries] == list(METHODS)
+    assert [entry.title for entry in given.entries] == list(GENERAL)
     kinds = {entry.title: entry.run.verdict.kind for entry in given.entries}
     assert kinds == {
         "ExplicitEuler": "active", "SymplecticEuler": "active", "ImplicitEuler": "passive", "Heun": "active",

@@ -33,7 +33,7 @@ VALID = [yaml.safe_load(path.read_text()) for path in sorted(LIBRARY.glob("*.yam
     }
 ]
 for document in VALID:
-    document["run"]["until"] = 10 * float(document["run"]["step"])
+    document["run"]["until"] = 10 * float(document["run"].get("step", 2e-3))
 FUZZ = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NUMBERS = [0, -1, 1e308, -1e308, 1e-320, 2**70, 10**400, float("nan"), float("inf"), True, 1.5, 7]
 TEXTS = [

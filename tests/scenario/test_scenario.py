@@ -2,8 +2,10 @@
 
 import json
 import os
+import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import passivo as pv
@@ -27,14 +29,15 @@ def mistake(tmp_path, text, changes=()):
 
 
 def test_every_library_system_has_a_scenario():
-    assert {*schema.LIBRARY, DEFAULT} == set(built_in())
+    assert {*schema.LIBRARY, DEFAULT, "multirate"} == set(built_in())
 
 
 @pytest.mark.parametrize("name", built_in())
 def test_built_in_scenarios_run_and_are_passive(name):
     chosen = Scenario.load(name)
     assert chosen.name == name and 0 < len(chosen.about) <= 58
-    run = Scenario.load(name, [(("run", "until"), 40 * chosen.step, "test")]).simulate(engine="python")
+    step = chosen.step if chosen.step is not None else float(chosen.model.tick * chosen.model.common)
+    run = Scenario.load(name, [(("run", "until"), 40 * step, "test")]).simulate(engine="python")
     assert run.verdict.passive and run.steps == 40
 
 
@@ -300,3 +303,85 @@ def test_no_such_file(tmp_path):
             Scenario.load(source)
     with pytest.raises(ScenarioError, match="did you mean 'oscillator'"):
         Scenario.load("oscilator")
+
+
+# -- networks ---------------------------------------------------------------------------------------------------------
+
+NETWORK = """
+network:
+  parts:
+    spring: {system: {library: spring, k: 400}, method: AVF, step: 1e-3}
+    mass: {system: mass, method: {name: ImplicitMidpoint}, step: 3e-3}
+    wall: {system: wall, step: 1e-3}
+  connections:
+    - {between: [mass.force, spring.end], through: {name: PassiveSampleHold, order: published}, name: link}
+  observe: {wall.depth: spring.q}
+params: {mass.m: 0.5}
+start: {spring.q: 0.1}
+inputs: {wall.end: 0.1*t}
+run: {until: 0.3}
+"""
+
+
+def network(tmp_path, text: str = NETWORK, **changes: str) -> Path:
+    for old, new in changes.items():
+        assert CHANGED[old] in text
+        text = text.replace(CHANGED[old], new)
+    path = tmp_path / "net.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+CHANGED = {
+    "end": "spring.end",
+    "order": "published",
+    "junction": "PassiveSampleHold",
+    "step": "step: 3e-3",
+    "signal": "wall.depth: spring.q",
+    "start": "spring.q: 0.1",
+    "input": "wall.end: 0.1*t",
+    "param": "mass.m: 0.5",
+    "run": "until: 0.3",
+    "top": "params:",
+}
+
+
+def test_a_network_from_a_file_is_the_one_from_python(tmp_path):
+    run = Scenario.load(str(network(tmp_path))).simulate(engine="python")
+    net = pv.Network()
+    spring = net.add("spring", pv.library.spring(k=400.0), pv.AVF(), step=1e-3)
+    mass = net.add("mass", pv.library.mass(m=0.5), pv.ImplicitMidpoint(), step=3e-3)
+    net.connect(spring["end"], mass["force"], pv.PassiveSampleHold("published"), "link")
+    same = pv.simulate(net, until=0.3, start={"spring.q": 0.1}, engine="python")
+    assert np.array_equal(run["spring.q"], same["spring.q"]) and np.array_equal(run["mass.p"], same["mass.p"])
+    assert run.runs["wall"]["depth"].values[-1] == run["spring.q"].values[-2]
+
+
+@pytest.mark.parametrize(
+    ("change", "line", "sentence"),
+    [
+        ({"end": "spring.ed"}, 8, "no port, signal or state 'spring.ed'|has no port, signal or state 'ed'.*'end'"),
+        ({"end": "sprin.end"}, 8, "the network has no part 'sprin'; did you mean 'spring'"),
+        ({"order": "publish"}, 8, "did you mean 'published'"),
+        ({"junction": "PassiveSampleHol"}, 8, "there is no junction 'PassiveSampleHol'; did you mean"),
+        ({"step": "step: 0"}, 5, "must be > 0"),
+        ({"step": "stp: 1"}, 5, "no key 'stp' here; did you mean 'step'"),
+        ({"signal": "wall.deth: spring.q"}, 9, "did you mean 'depth'"),
+        ({"start": "spring.p: 1"}, 11, "there is no such state; did you mean 'spring.q'"),
+        ({"input": "spring.end: 1"}, 12, "no free port or signal 'spring.end'"),
+        ({"param": "mass.m: -1"}, 10, "mass needs m > 0"),
+        ({"run": "until: 1e-3"}, 13, "shorter than the time after which all parts have met"),
+        ({"run": "until: 1, step: 1e-3"}, 13, "parts have systems, methods and steps of their own"),
+        ({"top": "method: AVF\nparams:"}, 10, "parts have systems, methods and steps of their own"),
+    ],
+)
+def test_mistakes_in_a_network_have_their_line(tmp_path, change, line, sentence):
+    with pytest.raises(pv.ScenarioError) as caught:
+        Scenario.load(str(network(tmp_path, **change)))
+    assert re.search(sentence, str(caught.value)), caught.value
+    assert f"net.yaml:{line}:" in str(caught.value), caught.value
+
+
+def test_a_network_is_not_compared():
+    with pytest.raises(pv.ScenarioError, match="compare takes one system"):
+        Scenario.load("multirate").compare()

@@ -79,10 +79,10 @@ def compare(
 
 
 def parse_methods(text: str) -> list[Method]:
-    from passivo.method.catalogue import METHODS
+    from passivo.method.catalogue import GENERAL, METHODS
 
     if text.strip() == "all":
-        return [kind() for kind in METHODS.values()]
+        return [kind() for kind in GENERAL.values()]
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError("--methods takes all, or names such as AVF,RK4")

@@ -46,7 +46,8 @@ def constants(form: Form, stages: int) -> dict[str, Any]:
         "ROW_NAMES": tuple(row.name for row in form.rows) + (("total",) if rows > 1 else ()),
         "ACCOUNTS_COUNT": count,
         "ROW_OF_STATE": tuple(row_of_state[i] for i in range(n)) or (0,),
-        "ROW_OF_INPUT": tuple(form.input_rows) or (0,),
+        "ROW_OF_INPUT": tuple(-1 if form.rows[r].opaque else r for r in form.input_rows) or (0,),
+        "IS_OPAQUE": any(row.opaque for row in form.rows),
         "REPORT_SIZE": 1 + n + (w + s) + 2 * w + accounts.LEDGER_COLUMNS * count,
         "HAS_DOMAIN": form.domain is not None,
         "EPSILON": 2.0**-52,
@@ -72,11 +73,7 @@ def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, A
     """`energy`, `heights`, `difference`, `end_gradient`, `output`, `inside`; `laws` are inputs that follow outputs."""
     state, ends = layout.slots("STATE", form.states), Ends.of(form.states)
     at = layout.sections
-    received = tuple(sp.Symbol(f"received#{i}", real=True) for i in range(2 * len(form.inputs)))
-    works = tuple(sp.Symbol(f"work#{i}", real=True) for i in range(len(form.inputs)))
-    state |= layout.slots("PORT_WORK", received)
-    energies = [sp.Add(*received) if row.opaque else row.energy for row in form.rows]
-    source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", energy) for r, energy in enumerate(energies)])
+    source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", row.energy) for r, row in enumerate(form.rows)])
 
     heights = [(f"m[{at['HEIGHT'] + r}]", row.energy) for r, row in enumerate(form.rows)]
     if form.minimum is not None:
@@ -88,11 +85,7 @@ def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, A
         source.leaf("heights", "m", state, heights, note="HEIGHT of every row: no minimum is stated, so all it stores.")
 
     pairs = {**layout.slots("STATE", ends.a), **layout.slots("NEXT", ends.b), **layout.slots("STEP", ends.d)}
-    pairs |= layout.slots("WORK", works)
-    changes = [
-        (f"m[{at['DIFFERENCE'] + r}]", sp.Add(*works) if row.opaque else difference(row.energy, ends))
-        for r, row in enumerate(form.rows)
-    ]
+    changes = [(f"m[{at['DIFFERENCE'] + r}]", difference(row.energy, ends)) for r, row in enumerate(form.rows)]
     source.leaf("difference", "m", pairs, changes, {m: ends.definitions[m] for m in ends.m})
     slopes = [(f"m[{at['END_GRADIENT'] + i}]", g) for i, g in enumerate(gradient_at(form, ends.b).values())]
     source.leaf("end_gradient", "m", pairs, slopes)

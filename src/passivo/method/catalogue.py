@@ -19,6 +19,7 @@ ALL = (
     EnergyConsistent, ExactHold, ExactBounce,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
+GENERAL = {name: cls for name, cls in METHODS.items() if cls is not ExactBounce}  # the others step one kind of thing
 
 
 class Foreign(Method):

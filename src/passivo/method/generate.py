@@ -55,7 +55,11 @@ def _key(model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[s
 
 def foreign_sources(model: Model, method: Method) -> list[str]:
     """The sources of what shapes the code and is not Passivo's own."""
-    return [text for thing in (*_classes(model), *type(method).__mro__, *method.kernels) for text in _foreign(thing)]
+    return foreign_texts(*_classes(model), *type(method).__mro__, *method.kernels)
+
+
+def foreign_texts(*things: Any) -> list[str]:
+    return [text for thing in things for text in _foreign(thing)]
 
 
 def _classes(model: Model) -> list[type]:

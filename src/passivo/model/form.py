@@ -12,8 +12,8 @@ class Row:
 
     With the gradient symbols g and the inputs u of a form, `lost` is the power the row dissipates and
     `received` the powers that reach it through connections inside the model, one for each end (outside ports come on
-    top). They are kept apart because the rounding of their sum goes by their sizes. An `opaque` row stores what it
-    receives, by definition.
+    top). They are kept apart because the rounding of their sum goes by their sizes. Nothing is known of the
+    energy of an `opaque` row: it has none in the ledger, and what its ports take in is judged at the other end.
     """
 
     name: str

@@ -28,7 +28,8 @@ class Rendering(Model):
              law may use them; explicit Euler steps them unless the part is given another method
     limits   conditions on parameters such as "k >= 0"
 
-    It stores what it receives, by definition: the ledger says nothing of it, but much of what it does at its ports.
+    Nothing is known of its energy: it has none in the ledger, and the junction in front of it is judged by the most
+    energy that ever came out beyond all that went in.
     """
 
     positions = ()

@@ -13,7 +13,15 @@ from passivo.errors import InputError, StepError, nearest
 from passivo.kernel import cache
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
-from passivo.method.generate import Engine, foreign_sources, part_piece, shared_piece, traced, without_values
+from passivo.method.generate import (
+    Engine,
+    foreign_sources,
+    foreign_texts,
+    part_piece,
+    shared_piece,
+    traced,
+    without_values,
+)
 from passivo.method.part import CompiledPart, checked_allowance, place_start
 from passivo.model.coupled import Coupled
 from passivo.model.feedback import Law
@@ -253,7 +261,9 @@ def _key(net: Network, formulas: Formulas, engine: Engine) -> list:
     plan = Plan.of(net)
     observed = {signal: [sight.describe() for sight in shown] for signal, shown in net.observed.items()}
     parts = [[without_values(member.model.describe()), member.method.describe()] for member in net.members.values()]
-    things = [thing for m in net.members.values() for thing in foreign_sources(m.model, m.method)]
+    things = [text for m in net.members.values() for text in foreign_sources(m.model, m.method)]
+    for c in net.connections:
+        things += foreign_texts(*type(c.through).__mro__, *c.through.kernels)
     laws = {key: {port: [kind, *texts] for port, (kind, texts) in given.items()} for key, given in formulas.items()}
     joints = [
         [c.name, str(c.effort), str(c.flow), link.fast.kind, c.through.shape(link)]

@@ -201,9 +201,10 @@ def settle(m):
 
 
 def watch(m, work):
-    """With an opaque side: what counts is the energy that the known side's port was given beyond all it gave.
+    """At a guarded port, or in front of an opaque side: what counts is the energy given to it beyond all it gave.
 
-    The junction and what is behind it store what they received; what they gave beyond that they created.
+    The junction and what is behind it store what they received (a known side its own share); what they gave beyond
+    that they created. An opaque side takes nothing in.
     """
     hidden = 0.0
     for k in range(LINK_WIDTH):

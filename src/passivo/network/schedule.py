@@ -46,8 +46,9 @@ def share(m):
         m[ALL_SCALE] += m[SCALE + r] + abs(m[LOST + r])
     for k in range(WIDTH):
         size = abs(m[WORK + k])
-        m[TAKEN + k] += m[WORK + k]
-        m[TAKEN_SIZE + k] += size
+        if not IS_OPAQUE:
+            m[TAKEN + k] += m[WORK + k]
+            m[TAKEN_SIZE + k] += size
         m[MOVED + k] += m[DT] * m[MEAN + k]
         m[ALL_SCALE] += size
         if IS_FREE[k]:

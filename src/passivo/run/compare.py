@@ -13,7 +13,7 @@ import numpy as np
 
 from passivo.errors import InputError, MethodError, StepError
 from passivo.method.base import Method
-from passivo.method.catalogue import METHODS
+from passivo.method.catalogue import GENERAL
 from passivo.method.generate import Engine
 from passivo.model.system import Model
 from passivo.run.ahead import Ahead, load
@@ -181,7 +181,7 @@ class _Progress:
 def _titled(methods: Sequence[Method] | None) -> dict[str, Method]:
     """Title -> method; a title has the options in which methods of the same class differ."""
     if methods is None:
-        return {name: cls() for name, cls in METHODS.items()}
+        return {name: cls() for name, cls in GENERAL.items()}
     if isinstance(methods, str | Method) or not isinstance(methods, Sequence):
         raise MethodError(f"compare takes a list of methods, as in [pv.AVF(), pv.RK4()], not {methods!r}")
     if not methods:

@@ -147,7 +147,11 @@ def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], v
     colour = VERDICTS[verdict.kind]
     lines = [Line("created by the numerics", time, total["created"], {"color": colour, "zorder": 3})]
     if total["booked"].any():
-        lines.append(Line("booked", time, total["booked"], {"color": "black", "linestyle": DASHED, "zorder": 4}))
+        lines.append(
+            Line(
+                "booked", time, total["booked"], {"color": "black", "linestyle": DASHED, "linewidth": 0.8, "zorder": 4}
+            )
+        )
     draw(below, lines, "created", "J", band=_roundoff(time, verdict, step))
     legend(below)
 

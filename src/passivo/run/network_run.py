@@ -200,7 +200,8 @@ class NetworkRun:
     @property
     def headline(self) -> str:
         """What was run, in one line."""
-        parts = [f"{key} by {type(run.method).__name__} every {run.step:g} s" for key, run in self.runs.items()]
+        names = {key: f" by {type(run.method).__name__}" if run.model.states else "" for key, run in self.runs.items()}
+        parts = [f"{key}{names[key]} every {run.step:g} s" for key, run in self.runs.items()]
         more = f" and {len(parts) - 3} more" if len(parts) > 3 else ""
         return f"{self.net.name}: {', '.join(parts[:3])}{more}; {self.ticks * float(self.net.tick):g} s"
 

@@ -45,6 +45,9 @@ MOST_NOISE = 1e100  # squares of it can still be summed
 FORMATS = ("png", "svg", "pdf", "zarr", "csv")
 
 
+_ABSENT: Any = None  # a key that may be left out, but not be null
+
+
 class Section(BaseModel):
     """A mapping with known keys."""
 
@@ -348,7 +351,7 @@ class PartSpec(Section):
     """A part of a network: a system with a method and a step of its own."""
 
     system: SystemSpec = Field(description="the name of a library system, or a system in formulas, or parts")
-    method: MethodSpec | None = Field(None, description="a method, by name; a system without states needs none")
+    method: MethodSpec = Field(_ABSENT, description="a method, by name; a system without states needs none")
     step: Positive = Field(description="seconds")
 
 
@@ -357,7 +360,7 @@ class ConnectionSpec(Section):
 
     between: Annotated[list[Name], Field(min_length=2, max_length=2)] = Field(description="[spring.end, mass.force]")
     through: JunctionSpec = Field(default_factory=JUNCTIONS["Direct"], description="a junction, by name")
-    name: Name | None = Field(None, description="names its row of the ledger")
+    name: Name = Field(_ABSENT, description="names its row of the ledger")
 
 
 class NetworkSpec(Section):
@@ -440,7 +443,7 @@ InputSpec = Annotated[
 class RunSpec(Section):
     """How long, in which steps."""
 
-    step: Positive | None = Field(None, description="seconds; the parts of a network have steps of their own")
+    step: Positive = Field(_ABSENT, description="seconds; the parts of a network have steps of their own")
     until: Positive = Field(description="seconds")
     record_every: int = Field(1, ge=1, description="keep every n-th row; all steps are booked")
     seed: int = Field(0, ge=0, description="of everything random")
@@ -457,18 +460,28 @@ class OutputSpec(Section):
     )
 
 
+_KINDS_OF_FILES: list[Any] = [  # a system, or a network whose parts have methods and steps of their own
+    {"required": ["system"], "not": {"required": ["network"]}, "properties": {"run": {"required": ["step"]}}},
+    {
+        "required": ["network"],
+        "not": {"anyOf": [{"required": ["system"]}, {"required": ["method"]}]},
+        "properties": {"run": {"not": {"required": ["step"]}}},
+    },
+]
+
+
 class ScenarioFile(Section):
     """A scenario: a system and a method, or a network; what drives it, how long, and what is written."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": _KINDS_OF_FILES})
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}$")] | None = Field(
         None, description="names the files that are written; default: the file's name"
     )
     about: Annotated[str, Field(max_length=2000)] = Field("", description="one line for people")
-    system: SystemSpec | None = Field(
-        None, description="the name of a library system, or a system in formulas, or parts"
-    )
-    network: NetworkSpec | None = Field(None, description="instead of a system: parts with their own rates, joined")
-    method: MethodSpec | None = Field(None, description="a method, by name; default AVF")
+    system: SystemSpec = Field(_ABSENT, description="the name of a library system, or a system in formulas, or parts")
+    network: NetworkSpec = Field(_ABSENT, description="instead of a system: parts with their own rates, joined")
+    method: MethodSpec = Field(_ABSENT, description="a method, by name; default AVF")
     params: dict[Name, Number] = Field({}, description="parameter values that replace those of the system")
     start: dict[Name, Number] = Field({}, description="state: value; the others start at the least energy, or at 0")
     inputs: dict[Name, InputSpec] = Field({}, description="port: number, formula of t, feedback, relation or noise")

@@ -34,22 +34,27 @@ def mass(m: float = 1.0, ports: Sequence[str] = ("force",)) -> System:
     )
 
 
-def spring(k: float = 1.0) -> System:
-    """A linear spring: `q' = v`, `H = k q²/2`.
+def spring(k: float = 1.0, ports: Sequence[str] = ("end",)) -> System:
+    """A linear spring: `q' = v`, `H = k q²/2`; with two ends `q' = v − w`.
 
-    k  stiffness in N/m, >= 0; default 1
+    k      stiffness in N/m, >= 0; default 1
+    ports  one or two names: the moving end, and the other one, which stands still if it is not named
 
-    State: extension q in m. Port "end" (flow): takes the velocity v in m/s, gives the force k q in N.
+    State: extension q in m. Ports (flow): "end" takes the velocity v in m/s and gives the force k q in N; a second one
+    takes w and gives −k q.
     """
+    ends = name_list(ports, "ports")
+    if not 1 <= len(ends) <= 2:
+        raise ModelError(f"a spring has one or two ends, not {len(ends)}")
     return System(
         states=["q"],
         energy="k*q**2/2",
-        ports={"end": flow([1])},
+        ports={name: flow([sign]) for name, sign in zip(ends, (1, -1))},
         params={"k": k},
         minimum={"q": 0.0},
         positions=["q"],
         limits=["k >= 0"],
-        units={"q": "m", "k": "N/m", "end": ("m/s", "N")},
+        units={"q": "m", "k": "N/m", **dict.fromkeys(ends, ("m/s", "N"))},
         name="spring",
     )
 
