@@ -22,6 +22,8 @@ EQUATIONS = {
     "unilateral_spring": lambda x, u, c: [u[0]],
     "damper": lambda x, u, c: [],
     "oscillator": lambda x, u, c: [x[1] / c["m"], -c["k"] * x[0] - c["b"] * x[1] / c["m"] + u[0]],
+    "device": lambda x, u, c: [x[1] / c["m"], -c["b"] * x[1] / c["m"] + u[0] + u[1]],
+    "bouncing_mass": lambda x, u, c: [x[1] / c["m"], -c["m"] * c["g"] + u[0]],
     "pendulum": lambda x, u, c: [
         x[1] / (c["m"] * c["l"] ** 2),
         -c["m"] * c["g"] * c["l"] * np.sin(x[0]) - c["b"] * x[1] / (c["m"] * c["l"] ** 2) + u[0],
@@ -59,6 +61,8 @@ OUTPUTS = {
     "spring": lambda x, u, c: [c["k"] * x[0]],
     "unilateral_spring": lambda x, u, c: [c["k"] * x[0]],
     "damper": lambda x, u, c: [c["b"] * u[0]],
+    "device": lambda x, u, c: [x[1] / c["m"]] * 2,
+    "bouncing_mass": lambda x, u, c: [x[1] / c["m"]],
     "rigid_body": lambda x, u, c: x,
     "controlled_rigid_body": lambda x, u, c: [*x[:3], *x],
     "microphone": lambda x, u, c: [x[1] / c["m"] + x[0] * x[2] / c["R"]],
@@ -73,6 +77,8 @@ UNUSUAL = {
     "unilateral_spring": {"k": 7.0},
     "damper": {"b": 0.4},
     "oscillator": {"k": 3.0, "m": 0.7, "b": 0.2},
+    "device": {"m": 0.3, "b": 0.7},
+    "bouncing_mass": {"m": 0.3, "g": 1.6},
     "pendulum": {"m": 0.6, "l": 1.3, "g": 9.81, "b": 0.2},
     "duffing": {"alpha": -1.2, "beta": 0.8, "m": 1.7, "b": 0.3},
     "rigid_body": {"I1": 0.5, "I2": 1.1, "I3": 1.4},
@@ -121,7 +127,8 @@ def random_point(model, rng):
 
 
 def test_every_function_is_tested():
-    assert set(library.__all__) == {*SYSTEMS, "rigid_body_control"}
+    """Laws that are no systems have tests of their own."""
+    assert set(library.__all__) == {*SYSTEMS, "rigid_body_control", "wall"}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -154,7 +161,7 @@ class TestEverySystem:
     def test_minimum(self, name, rng):
         model = getattr(library, name)()
         if model.minimum is None:
-            assert name in ("kepler", "controlled_rigid_body", "damper")
+            assert name in ("kepler", "controlled_rigid_body", "damper", "bouncing_mass")
             return
         least = numbers(model, [model.form.energy], model.minimum.values(), [0.0] * model.width)
         for _ in range(20):
@@ -180,14 +187,22 @@ def test_building_needs_no_sympy():
     code = (
         "import sys; from passivo.model import library as L\n"
         "models = [getattr(L, name)() for name in L.__all__]\n"
-        "assert len(models) == 15 and 'sympy' not in sys.modules, 'sympy was imported'"
+        "assert len(models) == 18 and 'sympy' not in sys.modules, 'sympy was imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_a_unilateral_spring_may_be_pressed_from_the_other_side():
+    ahead, below = library.unilateral_spring(k=7.0), library.unilateral_spring(k=7.0, side=-1)
+    for what in ("flow", "output"):
+        values = [numbers(model, getattr(model.form, what), [0.3], [0.2]) for model in (ahead, below)]
+        assert values[0] == -values[1] != 0
 
 
 @pytest.mark.parametrize(
     ("name", "arguments", "says"),
     [
+        ("unilateral_spring", {"side": 2}, "side of a unilateral spring is 1 or -1"),
         ("mass", {"m": 0.0}, "mass needs m > 0, but m = 0"),
         ("mass", {"m": "heavy"}, "'m' must be a number"),
         ("mass", {"m": np.nan}, "finite"),

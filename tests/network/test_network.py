@@ -198,6 +198,44 @@ def test_what_a_sensor_cannot_see_is_named(through, observed, sentence):
         net.observe(device["q"], other["depth"], through="touch")
 
 
+def watched(**how) -> pv.Network:
+    net = pv.Network()
+    device = net.add("device", pv.library.device(m=0.1, b=0.0), pv.ExplicitEuler(), step=1e-3)
+    spring = net.add("spring", pv.library.unilateral_spring(k=100.0), pv.ExplicitEuler(), step=1e-3)
+    net.observe(device["q"], spring["depth"], **how)
+    return net
+
+
+def seen(net: pv.Network) -> tuple[np.ndarray, np.ndarray]:
+    start = {"device.q": 0.01, "device.p": 0.02}
+    run = pv.simulate(net, until=0.02, start=start, inputs={"spring.end": 0.3}, engine="python")
+    return run.runs["spring"]["depth"].values[1:], np.stack([run[f"{key}.q"].values[:-1] for key in net.members])
+
+
+def test_signals_are_scaled_shifted_and_rounded():
+    depth, (q, _) = seen(watched(scale=-2.0, offset=0.05))
+    assert np.array_equal(depth, -2.0 * q + 0.05)
+    depth, (q, _) = seen(watched(scale=3.0, resolution=1e-3))
+    assert depth == pytest.approx(3e-3 * np.round(q / 1e-3), rel=1e-14) and not np.allclose(depth, 3 * q, rtol=1e-4)
+
+
+def test_a_signal_shows_the_distance_of_two_positions():
+    net = watched()
+    with pytest.raises(pv.InputError, match=r"already shows .*; say add=True"):
+        net.observe(net.end("spring.q"), net.end("spring.depth"))
+    net.observe(net.end("spring.q"), net.end("spring.depth"), scale=-1.0, resolution=1e-9, add=True)
+    depth, (q, other) = seen(net)
+    assert depth == pytest.approx(q - other, abs=1e-9) and np.ptp(other) > 0
+    for twin in (pv.Network.from_description(net.describe()), net.with_params(**{"device.m": 0.1})):
+        assert twin.describe() == net.describe() and np.array_equal(seen(twin)[0], depth)
+
+
+@pytest.mark.parametrize("how", [{"scale": np.inf}, {"offset": "1"}, {"resolution": -1e-6}])
+def test_a_signal_needs_finite_numbers(how):
+    with pytest.raises(pv.InputError, match=f"observe's {next(iter(how))} must be a finite number"):
+        watched(**how)
+
+
 def test_a_damper_answers_at_once():
     """Mass and damper, joined directly: the force is that of the present velocity."""
     net = pv.Network()

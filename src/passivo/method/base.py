@@ -31,6 +31,7 @@ class Method(ABC):
     counters   names of the faults it counts; a section of the memory holds the counts, `part.faults` shows them
     allowance_share  of the largest (height above the minimum − created), which it may create and still be "booked"
     works_at_start  the work of a step is h y'u with the output y at its start
+    needs_energy    it steps by the energy, and not laws of which none is known
     """
 
     order: ClassVar[int]
@@ -40,6 +41,7 @@ class Method(ABC):
     kernels: ClassVar[tuple[Callable, ...]] = ()
     keeps_book: ClassVar[bool] = False
     works_at_start: ClassVar[Any] = False
+    needs_energy: ClassVar[bool] = False
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0
 

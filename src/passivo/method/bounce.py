@@ -93,6 +93,7 @@ class ExactBounce(Method):
     applies: ClassVar = "a mass over a floor"
     nodes: ClassVar = (0.0,)
     kernels: ClassVar = (fall, advance)
+    needs_energy: ClassVar = True
 
     def for_model(self, model: Model) -> Method:
         if not isinstance(self.restitution, int | float) or not 0.0 <= self.restitution <= 1.0:

@@ -243,6 +243,7 @@ class EnergyConsistent(Method):
     works_at_start: ClassVar = True
     counters: ClassVar = COUNTERS_OF_FAULTS
     allowance_share: ClassVar = 0.1
+    needs_energy: ClassVar = True
 
     def __post_init__(self) -> None:
         given: Any = self.predictor

@@ -293,6 +293,7 @@ class ExactHold(Method):
     keeps_book: ClassVar = True
     counters: ClassVar = COUNTERS_OF_FAULTS
     allowance_share: ClassVar = 0.1
+    needs_energy: ClassVar = True
 
     @property
     def works_at_start(self) -> bool:  # type: ignore[override]

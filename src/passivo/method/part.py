@@ -349,9 +349,9 @@ def checked_method(model: Model, method: Any) -> Method:
             f"write {method.__name__}() with parentheses" if isinstance(method, type) else "give one such as pv.AVF()"
         )
         raise MethodError(f"expected a method, got {method!r}; {hint}")
-    if model.opaque and model.states and method.applies != Method.applies:
+    if model.opaque and model.states and method.needs_energy:
         raise MethodError(
-            f"{type(method).__name__} steps {method.applies}, and nothing is known of the energy of {model.name!r}; "
+            f"{type(method).__name__} steps by the energy, and nothing is known of that of the law {model.name!r}; "
             "leave the method out, or take RK4"
         )
     return method.for_model(model)

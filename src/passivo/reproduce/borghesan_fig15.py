@@ -162,7 +162,9 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         for k in (p["stiffness"], p["stiffness_low"])
         for d in (p["damping"], p["damping_medium"], p["damping_high"])
     }
-    pressed = {key: press(p, who, p["k"], f"hand {key[0]:g}, {key[1]:g}", advance) for key, who in hands.items()}
+    pressed: dict[Any, NetworkRun] = {
+        key: press(p, who, p["k"], f"hand {key[0]:g}, {key[1]:g}", advance) for key, who in hands.items()
+    }
     source, limit = operators.push(p["push"]), 2 * p["b"] / (3 * p["step"])
     pressed["force source"] = press(p, source, p["k"], "force source", advance)
     soft = {share: press(p, source, share * limit, f"wall {share * limit:g}", advance) for share in (1.0, 2.0)}

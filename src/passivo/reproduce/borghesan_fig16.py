@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,14 +48,13 @@ def unilateral_coupling(k: float) -> System:
 def meet(p: Mapping[str, float], advance: Advance) -> NetworkRun:
     """A hand goes to the object, presses it and lets go of it again."""
     hand = operators.hand(p["stiffness"], p["damping"], p["hand_mass"], 0.0, guided(p, p["damping"]))
-    keeps = {"alpha": p["alpha"], "beta": p["beta"]}
     net = Network()
     device = hand.hold(net, "device", p["m"], p["b"], ExactHold(port="true"), p["step"])
-    method = EnergyConsistent(**keeps, release="depth")
+    method = EnergyConsistent(alpha=p["alpha"], beta=p["beta"], release="depth")
     coupling = net.add("coupling", unilateral_coupling(p["coupling"]), method, step=p["step"])
     model = library.oscillator(k=p["object_k"], m=p["object_m"], b=p["object_b"])
     slow = float(seconds(p["step"], "step") * whole(p, "ratio"))
-    thing = net.add("object", model, EnergyConsistent(**keeps), step=slow)
+    thing = net.add("object", model, replace(method, release=""), step=slow)
     net.connect(device["handle"], coupling["end"], through=PassiveSampler(encoder=p["encoder"]), name="touch")
     net.connect(coupling["far"], thing["force"], through=PassiveSampleHold(), name="link")
     net.observe(device["q"], coupling["depth"], resolution=p["encoder"])

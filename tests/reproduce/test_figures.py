@@ -1,0 +1,95 @@
+"""The figures of the papers: each is made, and what it states holds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from passivo.errors import InputError
+from passivo.reproduce import haptics
+from passivo.reproduce.figure import Outcome, figure, figures
+from passivo.run.draw import write
+
+SLOW = ("borghesan-fig11",)  # has a test of its own
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Outcome]:
+    return {name: item.reproduce() for name, item in figures().items() if name not in SLOW}
+
+
+def found(outcome: Outcome, text: str) -> float:
+    (one,) = (statement for statement in outcome.statements if text in statement.text)
+    assert one.holds is not False, f"{one.text} = {one.found}, expected {one.expected}"
+    return one.found
+
+
+@pytest.mark.parametrize("name", [name for name in figures() if name not in SLOW])
+def test_every_figure_is_made_and_holds(name, made, tmp_path):
+    outcome = made[name]
+    wrong = [s for s in outcome.statements if s.holds is False]
+    assert not wrong and any(s.holds for s in outcome.statements)
+    assert outcome.note and all(len(column) and np.isfinite(column).any() for column in outcome.data.values())
+    write(outcome.picture, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").stat().st_size > 10_000
+
+
+def test_the_numbers_that_are_pinned(made):
+    assert found(made["borghesan-fig3"], "H(100) / H(0)") == pytest.approx(11.8137, abs=1e-3)
+    nine = made["borghesan-fig9"]
+    for text, period, within in (
+        ("period of exact", 39.738, 1e-3),
+        ("one system, radial [ms]", 40.07, 0.1),
+        ("one system, Euclidean", 42.0, 0.1),
+        ("two systems, mean of the first 4", 44.4, 0.1),
+    ):
+        assert found(nine, text) == pytest.approx(period, abs=within)
+    for letter in "ab":
+        assert found(made["borghesan-fig12"], f"({letter}) Hnorm, mean of 40") == pytest.approx(0.2, abs=0.02)
+    assert found(made["borghesan-fig13"], "total − generated energy") <= 1e-11
+    wall = made["borghesan-fig15"]
+    assert found(wall, "static penetration") == pytest.approx(0.244, abs=5e-4)
+    assert found(wall, "mean penetration of 0.5 to 1 s") == pytest.approx(4.8, abs=0.5)
+    assert found(wall, "hand of 500 N/m and 30 N s/m: place") < 0.7 < 9 < found(wall, "500 N/m and 10 N s/m: place")
+    assert found(made["borghesan-fig16"], "neither books nor encoder") <= 1e-11
+
+
+def test_the_compensation_leaves_mass_and_damper(made):
+    """Without friction to cancel, observer or not makes little difference; with it, the estimate does the work."""
+    data = made["borghesan-fig15"].data
+    ideal, with_, without = (data[f"place, {name} [m]"] for name in ("ideal", "compensated", "uncompensated"))
+    assert np.abs(with_ - ideal).mean() < 0.2 * np.abs(without - ideal).mean()
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("borghesan-fig4", {"velocity": -3.0}),  # an energy leap
+        ("borghesan-fig5", {"k": 5000.0, "m": 0.2, "q0": 0.2, "step": 1e-3, "b": 10.0}),
+        ("borghesan-fig9", {"until": 0.05}),
+        ("borghesan-fig10", {"b": 100.0}),  # overdamped
+        ("borghesan-fig13", {"k": 1000.0, "until": 0.3}),
+        ("borghesan-fig16", {"ratio": 5.0, "until": 2.0, "encoder": 0.0}),
+        ("simulation-issues-fig2", {"p0": 0.5, "steps": 10.0}),
+    ],
+)
+def test_other_parameters_make_no_statements_about_the_paper(name, changes):
+    outcome = figure(name).reproduce(changes)
+    assert outcome.holds and outcome.statements
+
+
+def test_parameters_that_count_are_whole():
+    with pytest.raises(InputError, match="steps must be a whole number >= 2"):
+        figure("simulation-issues-fig2").reproduce({"steps": 1.5})
+
+
+def test_swings_are_measured_between_passages_upwards():
+    t = np.linspace(0.0, 10.0, 2001)
+    assert haptics.swings(t, np.sin(2 * np.pi * t / 1.7 + 0.3)) == pytest.approx(np.full(4, 1.7), abs=1e-3)
+    assert np.isnan(haptics.period(t[:10], t[:10] + 1.0))
+
+
+def test_the_reference_agrees_with_the_closed_form():
+    t = np.linspace(0.0, 1.0, 50)
+    q, p = haptics.reference({"k": 50.0, "m": 0.5}, (0.1, 0.0), t)
+    assert q == pytest.approx(0.1 * np.cos(10 * t), abs=1e-9) and p == pytest.approx(-0.5 * np.sin(10 * t), abs=1e-8)
