@@ -46,7 +46,7 @@ def test_python_m_passivo(tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("passivo ", {"run", "compare", "methods", "audit", "reproduce", "bench"}),
+        ("passivo ", {"run", "compare", "zwidth", "methods", "audit", "reproduce", "bench"}),
         ("passivo run osc", {"oscillator"}),
         ("passivo run oscillator --method Imp", {"ImplicitEuler", "ImplicitMidpoint"}),
         ("passivo reproduce borghesan-fig3", {"borghesan-fig3"}),
