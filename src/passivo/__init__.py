@@ -49,6 +49,8 @@ _WHERE = {
     "passivo.run.compare": ("Comparison", "Entry", "compare"),
     "passivo.run.reference": ("Reference",),
     "passivo.run.save": ("load",),
+    "passivo.run.zwidth": ("DeviceModel", "ZWidth", "zwidth"),
+    "passivo.run.identify": ("Identified", "identify"),
     "passivo.run.audit": ("Audit", "audit"),
     "passivo.sweep.sweep": ("sweep",),
     "passivo.sweep.keep": ("Reduce",),
@@ -123,11 +125,13 @@ if TYPE_CHECKING:
     from passivo.run import operators  # noqa: F401
     from passivo.run.audit import Audit, audit  # noqa: F401
     from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
+    from passivo.run.identify import Identified, identify  # noqa: F401
     from passivo.run.inputs import Held, Noise  # noqa: F401
     from passivo.run.reference import Reference  # noqa: F401
     from passivo.run.run import Run  # noqa: F401
     from passivo.run.save import load  # noqa: F401
     from passivo.run.simulate import simulate  # noqa: F401
+    from passivo.run.zwidth import DeviceModel, ZWidth, zwidth  # noqa: F401
     from passivo.scenario.scenario import Scenario  # noqa: F401
     from passivo.sweep.keep import Reduce  # noqa: F401
     from passivo.sweep.sweep import sweep  # noqa: F401

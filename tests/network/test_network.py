@@ -163,7 +163,7 @@ def sensing(through, observed: tuple[str, str] = ("q", "depth")) -> pv.Network:
 
 @pytest.mark.parametrize("delay", [0, 2])
 def test_signals_may_be_seen_through_a_sensor(delay):
-    """The position in whole steps of the encoder from where the device began, late; and the velocity between samples."""
+    """The position in whole encoder steps from where the device began, late; and the velocity between samples."""
     net = sensing(pv.PassivityController(kind="none", encoder=1e-3, delay=delay))
     net.observe(net.members["device"]["handle"], net.members["wall"]["speed"], through="touch")
     net = pv.Network.from_description(net.describe()).with_params(**{"wall.k": 80.0})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -39,7 +40,7 @@ def complete_scheme(incomplete: str) -> list[str]:
 @command("""
     passivo zwidth --scheme plain,clamp
     passivo zwidth --scheme clamp --operator push:10 --operator hand:damping=2,stiffness=300 --json
-    passivo zwidth --scheme plain --rate 2000 --adversary 0 --map --out pictures
+    passivo zwidth --scheme plain --operator push:5 --adversary 0 --map --out pictures
     passivo run device --out recorded
     passivo zwidth --identify recorded/device.zarr
 """)
@@ -258,7 +259,7 @@ def cell(reach: Reach | None, softest: float) -> str:
     if reach is None:
         return ""
     if reach.beyond is None:
-        return f">= {compact(reach.stiffness / 1e3)}  "
+        return f"≥ {compact(reach.stiffness / 1e3)}  "
     value = compact(reach.stiffness / 1e3) if reach.stiffness else f"< {compact(softest / 1e3)}"
     return f"{value} {FAULTS[reach.beyond.fault]}"
 
@@ -267,18 +268,17 @@ def meanings(found: ZWidth) -> Table:
     """What the columns say, in small print."""
     grid = table("", "", left=("",))
     grid.show_header, grid.row_styles = False, ["dim"]
-    grid.add_row("kN/m", "stiffest wall that is rendered: quiet and in place, all softer ones included")
+    grid.add_row("kN/m", "stiffest wall rendered, quiet and in place, with all softer ones")
     met = {FAULTS[reach.beyond.fault] for reach in found.reaches.values() if reach.beyond is not None}
     faults = ", ".join(f"{mark} {meaning}" for mark, meaning in MEANINGS.items() if mark in met)
     if faults:
         grid.add_row("beyond", faults)
     if any(reach.beyond is None for reach in found.reaches.values()):
-        grid.add_row(">=", "all walls of the grid")
-    grid.add_row("2b/T", "stable without delay, b of device and hand; the device's alone: passive in any hand")
+        grid.add_row("≥", "all walls of the grid")
+    grid.add_row("2b/T", "of theory, b of device and hand; b of the device alone: in any hand")
     grid.add_row("2b/(3T)", "the same one sample late")
     if found.attacks:
-        what = f"least energy at the port of a wall of {found.wall:g} N/m, pushed and pulled by {found.bound:g} N"
-        grid.add_row("energy", what)
+        grid.add_row("energy", f"the least at the port, wall {found.wall:g} N/m, any force up to {found.bound:g} N")
     return grid
 
 
@@ -296,7 +296,7 @@ def tell(file: Path, found: Identified, json: bool) -> int:
         print_json({"identified": data(found)})
     else:
         show_identified(file, found)
-        say("Try next: passivo zwidth --device identified --identify " + str(file))
+        say(f"Try next: passivo zwidth --device identified --identify {shlex.quote(str(file))}")
     return PASSIVE
 
 

@@ -1,7 +1,7 @@
 """What a device is, from a recorded motion: mass, damping, Coulomb friction and the step of its encoder.
 
-The momentum balance `m x'' + b x' + c sign(x') = F` is multiplied by smooth windows φ that begin and end at 0 and summed
-over the samples. By parts, every difference of the positions becomes a difference of φ,
+The momentum balance `m x'' + b x' + c sign(x') = F` is multiplied by smooth windows φ that begin and end at 0 and
+summed over the samples. By parts, every difference of the positions becomes a difference of φ,
 
     m Σ x δ²φ/h² − b Σ x δφ/2h + c Σ s φ = Σ φ (F_k + F_k−1)/2,
 
@@ -173,7 +173,7 @@ def estimate(seen: Motion) -> Identified:
     if not found:
         raise InputError(
             "the motion does not tell mass, damping and friction apart: record a longer one, to and fro, "
-            "faster and slower, with a force that changes"
+            "faster and slower, with a force that changes and nothing else, such as a spring, acting on the device"
         )
     return min(found, key=lambda result: result.mass.error / abs(result.mass.value))
 
@@ -215,7 +215,10 @@ def _fitted(seen: Motion, width: int, grain: float) -> Identified | None:
     solution = inverse @ (columns[:, kept].T @ force)
     rest = force - columns[:, kept] @ solution
     variance = float(rest @ rest) / max(len(rows) - len(kept), 1)
-    errors = np.sqrt(variance * np.diag(inverse))
+    share = (solution[1] * seen.step / solution[0]) ** 2 / 12.0  # of the damping's force, by which the balance is off
+    typical = sizes[kept] / sqrt(len(rows))
+    off = share * abs(solution[1]) * typical[1] / typical
+    errors = np.sqrt(variance * np.diag(inverse) + off**2)
     found = [Estimate(float(value), float(error)) for value, error in zip(solution, errors)]
     if not (np.isfinite(solution).all() and solution[0] > 0):
         return None
@@ -240,7 +243,7 @@ def _differences(width: int, step: float) -> tuple[np.ndarray, np.ndarray]:
 def _rounding(width: int, step: float, grain: float) -> np.ndarray:
     """What an encoder adds to the squares of a row; φ is even, so nothing between mass and damping."""
     second, first = _differences(width, step)
-    return grain**2 / 12.0 * np.diag([second @ second, first @ first, 0.0])
+    return grain**2 / 12.0 * np.diag(np.array([second @ second, first @ first, 0.0]))
 
 
 def _rows(seen: Motion, width: int, grain: float) -> Iterator[tuple[float, float, float, float]]:

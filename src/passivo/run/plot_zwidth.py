@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log10
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -81,11 +80,12 @@ def _lost(axis: Any, found: ZWidth) -> None:
         if scheme in energies:
             energy = energies[scheme]
             shown = min(max(energy, LEAST), MOST)
-            axis.barh(row, shown / (LEAST / 3), 0.5, LEAST / 3, color=COLOURS[1], alpha=0.85)
-            text = "more than 10⁴ J" if energy > MOST else f"{energy:.3g} J"
-            axis.text(shown * 1.3, row, text, va="center", fontsize=8)
-    axis.set_xlim(LEAST / 3, max(100.0 * min(max(energies.values()), MOST), 1e-2))
-    decades(axis.xaxis, LEAST, 10.0 ** int(log10(axis.get_xlim()[1])))
+            axis.barh(row, shown - LEAST / 3, 0.5, LEAST / 3, color=COLOURS[1], alpha=0.85)
+            text = f"> {MOST:g} J" if energy > MOST else f"{1e3 * energy:.3g} mJ" if energy < 1 else f"{energy:.3g} J"
+            axis.text(shown * 1.5, row, text, va="center", fontsize=8)
+    largest = min(max([LEAST, *energies.values()]), MOST)
+    axis.set_xlim(LEAST / 3, 1e3 * largest)
+    decades(axis.xaxis, LEAST, 10 * largest)
     axis.tick_params(labelleft=False)
     axis.grid(axis="y", visible=False)
     axis.set_xlabel(f"energy drawn out by ±{found.bound:g} N [J], wall {found.wall:g} N/m")
@@ -139,7 +139,7 @@ def _key(picture: Any, found: ZMap) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    names = [Patch(color=RENDERED, label=f"all {len(found.operators)} operators")]
+    names: list[Any] = [Patch(color=RENDERED, label=f"all {len(found.operators)} operators")]
     if len(found.operators) > 1:
         names.append(Patch(color="#8fb0bf", label="some"))
     names.append(Patch(color=NONE, label="none"))

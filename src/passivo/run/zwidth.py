@@ -44,11 +44,14 @@ if TYPE_CHECKING:
 
 SPEED = 5e-3  # m/s, rms
 RIPPLE = 0.05  # rms of the force as a share of the static force
+WILD = 100.0  # m/s, rms: beyond, a wall does not vibrate but explode
 SHALLOW, DEEP = 0.5, 2.0  # depth as a share of the static one
 PER_DECADE, MAP_PER_DECADE = 10, 6  # walls of a grid
 MAP_DAMPINGS = (0.0, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # N s/m
+MAP_PIECES = 20  # a map takes as long as so many searches for the stiffest wall
 CLOSE = 1.02  # ratio of a wall that is not rendered to one that is, at which the search between them ends
 LONGEST = 10**7  # samples of one touch
+GAP = 5  # periods after which the watchdog of a device that loses samples cuts the force
 RUBBING = 1e-3  # m/s, the speed at which friction is fully there
 RUB_STEPS = 4  # steps of a device with friction in a sample
 
@@ -98,22 +101,24 @@ class Scheme:
     """
 
     about: str
-    junction: Callable[[DeviceModel, int], Junction]
+    junction: Callable[[DeviceModel, float, int], Junction]  # of device, rate and seed
     spring: bool = False
 
 
-def _controlled(kind: str) -> Callable[[DeviceModel, int], Junction]:
-    return lambda device, seed: PassivityController(kind=kind, mass=device.mass, **device.sensor(seed))
+def _controlled(kind: str) -> Callable[[DeviceModel, float, int], Junction]:
+    return lambda device, rate, seed: PassivityController(kind=kind, mass=device.mass, **device.sensor(seed))
 
 
-def _sampled(device: DeviceModel, seed: int) -> Junction:
+def _sampled(device: DeviceModel, rate: float, seed: int) -> Junction:
     return PassiveSampler(**device.sensor(seed))
 
 
-def _clamped(device: DeviceModel, seed: int) -> Junction:
-    bound = LedgerClamp.hand  # what else acts on the handle: a hand of 20 N, damping, and here also friction
+def _clamped(device: DeviceModel, rate: float, seed: int) -> Junction:
+    """The defaults are for a hand of 20 N and damping; friction acts too, and where samples are lost forces last."""
+    bound = LedgerClamp.hand
     assert isinstance(bound, float)
-    return LedgerClamp(mass=device.mass, hand=bound + device.friction, **device.sensor(seed))
+    lossy: dict[str, Any] = {"longest": GAP / rate, "watchdog": True} if device.dropped else {}
+    return LedgerClamp(mass=device.mass, hand=bound + device.friction, **lossy, **device.sensor(seed))
 
 
 SCHEMES = {
@@ -159,7 +164,7 @@ class Touch:
         """Why the wall is not rendered, in a word."""
         if self.rendered:
             return ""
-        if not isfinite(self.speed):
+        if not self.speed < WILD:
             return "explodes"
         return "vibrates" if not self.quiet else "sinks" if self.depth > DEEP else "repels"
 
@@ -379,7 +384,7 @@ def network(device: DeviceModel, rate: float, scheme: str, seed: int = 0, stiffn
         wall = net.add("wall", unilateral_spring(k=stiffness), method, step=step)  # type: ignore[arg-type]
     else:
         wall = net.add("wall", wall_law(stiffness), step=step)  # type: ignore[arg-type]
-    net.connect(part["handle"], wall["end"], chosen.junction(device, seed), "touch")
+    net.connect(part["handle"], wall["end"], chosen.junction(device, rate, seed), "touch")
     net.observe(part["q"], wall["depth"], through="touch")
     if not chosen.spring:
         net.observe(part["handle"], wall["speed"], through="touch")
@@ -447,7 +452,7 @@ def zwidth(
     rounds     of the adversary's search
     """
     found, chosen = _checked(device, rate, schemes, operators, stiffness, approach, seconds, bound, wall)
-    told = Count(progress, len(chosen) * (1 + len(found.operators) + (bound > 0) + 4 * map))
+    told = Count(progress, len(chosen) * (1 + len(found.operators) + (bound > 0) + MAP_PIECES * map))
     maps = {}
     try:
         for name in chosen:
@@ -460,7 +465,8 @@ def zwidth(
                 told(f"{name}, adversary")
                 found.attacks[name] = _attack(device, rate, name, bound, wall, seed, rounds, engine, told)
             if map:
-                maps[name] = _map(bench, found, told, f"{name}, map")
+                told(f"{name}, map", MAP_PIECES)
+                maps[name] = _map(bench, found, told)
         told("done")
     except KeyboardInterrupt as error:
         error.found = _with(found, maps, True)  # type: ignore[attr-defined]
@@ -469,18 +475,21 @@ def zwidth(
 
 
 class Count:
-    """Tells how far the measure is: `count("name")` begins the next of `total` pieces, `part` goes on within it."""
+    """Tells how far the measure is: `count("name")` begins the next of `total` pieces, or one as long as several.
+
+    `part` goes on within it.
+    """
 
     def __init__(self, progress: Advance | None, total: int):
-        self.progress, self.total, self.done, self.what = progress, total, -1.0, ""
+        self.progress, self.total, self.done, self.pieces, self.what = progress, total, 0, 0, ""
 
-    def __call__(self, what: str) -> None:
-        self.done, self.what = self.done + 1, what
+    def __call__(self, what: str, pieces: int = 1) -> None:
+        self.done, self.pieces, self.what = self.done + self.pieces, pieces, what
         self.part(0.0)
 
     def part(self, share: float) -> None:
         if self.progress is not None:
-            self.progress(self.what, self.done + share, self.total)
+            self.progress(self.what, self.done + share * self.pieces, self.total)
 
 
 def _with(found: ZWidth, maps: Mapping[str, np.ndarray], interrupted: bool) -> ZWidth:
@@ -582,16 +591,14 @@ def _attack(
     )
 
 
-def _map(bench: Bench, found: ZWidth, told: Count, what: str) -> np.ndarray:
+def _map(bench: Bench, found: ZWidth, told: Count) -> np.ndarray:
     """How many operators find each wall with damping rendered."""
     walls = grid(*found.range, MAP_PER_DECADE)
     counts = np.full((len(MAP_DAMPINGS), len(walls)), -1)
     dampings = MAP_DAMPINGS[:1] if bench.scheme.spring else MAP_DAMPINGS
     for i, b in enumerate(dampings):
-        if i * 4 % len(dampings) < 4:
-            told(what)
         for j, k in enumerate(walls):
+            told.part((i + j / len(walls)) / len(dampings))
             hands = found.operators.values()
             counts[i, j] = sum(bench.touch(operator, float(k), b).rendered for operator in hands)
-            told.part(j / len(walls))
     return counts
