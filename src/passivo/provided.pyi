@@ -249,7 +249,8 @@ LINK_ENTRIES: int
 LINK_ROWS: int
 LINK_RECEIVED: int  # with an opaque side: what its port was given, and the most by which that fell below 0
 LINK_BEYOND: int
-OPAQUE: bool
+OPAQUE: bool  # the port is judged, not the balance; the side behind may itself be opaque
+SIDE_IS_OPAQUE: bool
 OPAQUE_TAKEN: int
 LINK_STORED: int
 LINK_COUNT: int

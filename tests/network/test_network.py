@@ -356,3 +356,112 @@ def test_a_failing_part_is_named_and_the_run_is_kept():
         pv.simulate(net, until=0.1, inputs={"calm.force": blow}, start={"kepler.x": 1.0}, engine="python")
     run = caught.value.run
     assert run.verdict.kind == "none" and run["calm.p"].size == 51
+
+
+# -- order and names ----------------------------------------------------------------------------------------------------
+
+
+def chain(names: tuple[str, str, str], through) -> pv.Network:
+    """Mass, spring with two ends and mass at one rate, under any names, added in the order of the names."""
+    net, (one, between, other) = pv.Network(), names
+    models = {
+        one: pv.library.mass(m=0.2, ports=("force", "hand")),
+        between: pv.library.spring(k=400.0, ports=("near", "far")),
+        other: pv.library.mass(m=0.3),
+    }
+    for name in sorted(models):
+        net.add(name, models[name], pv.EnergyConsistent(), step=1e-3)
+    part = net.members
+    net.connect(part[one]["force"], part[between]["near"], through, "left")
+    net.connect(part[other]["force"], part[between]["far"], through, "right")
+    return net
+
+
+@pytest.mark.parametrize("through", [pv.MeanHold(), pv.PassiveSampleHold("staggered"), pv.Direct()])
+def test_names_and_the_order_of_adding_change_nothing(through):
+    runs = []
+    for names in (("a", "b", "c"), ("c", "b", "a"), ("b", "a", "c"), ("b", "c", "a")):
+        net = chain(names, through)
+        run = pv.simulate(net, until=0.05, start={f"{names[0]}.p": 0.3}, engine="python")
+        runs.append(np.stack([run[f"{names[0]}.p"].values, run[f"{names[1]}.q"].values, run[f"{names[2]}.p"].values]))
+    assert all(np.array_equal(runs[0], run) for run in runs[1:]) and np.abs(runs[0][2]).max() > 0.01
+
+
+def test_couplings_in_a_chain_do_not_hang_on_names():
+    found = []
+    for names in (("a", "b", "c"), ("c", "b", "a")):
+        net = pv.Network()
+        parts = [net.add(n, pv.library.mass(m=0.2, ports=("l", "r")), pv.AVF(), step=1e-3) for n in names]
+        net.connect(parts[0]["r"], parts[1]["l"], pv.VirtualCoupling(k=500.0), "one")
+        net.connect(parts[1]["r"], parts[2]["l"], pv.VirtualCoupling(k=500.0), "two")
+        run = pv.simulate(net, until=0.05, start={f"{names[0]}.p": 0.3}, engine="python")
+        found.append([run[f"{n}.p"].values for n in names])
+    assert np.array_equal(found[0], found[1])
+
+
+def test_noise_of_one_seed_differs_between_parts():
+    net = pv.Network()
+    for name in ("a", "b"):
+        net.add(name, pv.library.mass(), pv.AVF(), step=1e-3)
+    noise = {"a.force": pv.Noise(1.0, seed=1), "b.force": pv.Noise(1.0, seed=1)}
+    run = pv.simulate(net, until=0.02, inputs=noise, engine="python")
+    assert not np.allclose(run.inputs["a.force"][1:], run.inputs["b.force"][1:])
+    assert run.audit().ok
+
+
+def test_a_cut_run_is_audited_up_to_the_failure():
+    net = pair(pv.PassiveSampleHold("staggered"), ratio=2)
+    net.add("other", pv.library.mass(), pv.AVF(), step=1e-3)
+    blow = np.where(np.arange(60) < 33, 1.0, np.nan)
+    with pytest.raises(pv.NonFiniteError) as caught:
+        pv.simulate(net, until=0.06, start={"spring.q": 0.2}, inputs={"other.force": blow}, engine="python")
+    assert caught.value.run.ticks == 33 and caught.value.run.audit().ok
+
+
+def test_a_part_that_steps_first_is_not_seen_before_its_time():
+    net = pair(pv.PassiveSampleHold("staggered"), ratio=4)
+    wall = net.add("wall", pv.library.wall(), step=1e-3)
+    net.observe(net.members["mass"]["p"], wall["depth"])
+    with pytest.raises(pv.InputError, match="would show 'mass' before its time"):
+        pv.simulate(net, until=0.1, engine="python")
+
+
+def test_a_parameter_changed_by_hand_is_edited_in_the_total_too():
+    from passivo.ledger import accounts as A
+    from passivo.network.compiled import compile_network
+
+    network = compile_network(pair(pv.Direct()), {"spring.q": 0.2}, engine="python")
+    network.set({"spring.k": 800.0})
+    row = network.accounts[-A.ACCOUNT_SIZE :]
+    assert row[A.A_EDITED] == pytest.approx(8.0) and network.parts["spring"].stored == pytest.approx(16.0)
+
+
+def test_the_mass_of_a_clamp_follows_the_device():
+    def net(m: float) -> pv.Network:
+        net = pv.Network()
+        device = net.add("device", pv.library.device(m=m, b=2.0), pv.ExactHold(port="true"), step=1e-3)
+        wall = net.add("wall", pv.library.wall(k=5e3, b=3.0), step=1e-3)
+        net.connect(device["handle"], wall["end"], pv.LedgerClamp(), "touch")
+        net.observe(device["q"], wall["depth"])
+        return net
+
+    given = {"until": 0.1, "start": {"device.q": -1e-3}, "inputs": {"device.hand": 5.0}, "engine": "python"}
+    swept = pv.sweep(net(0.5), over={"device.m": [0.05, 0.5]}, keep=["device.q"], **given)["device.q"].values
+    assert swept.tolist() == [pv.simulate(net(m), **given)["device.q"].values[-1] for m in (0.05, 0.5)]
+    odd = pv.System(["q", "p"], "sqrt(1 + p**2)", [[0, 1], [-1, 0]], ports={"handle": pv.effort([0, 1])})
+    other = pv.Network()
+    device = other.add("device", odd, pv.AVF(), step=1e-3)
+    wall = other.add("wall", pv.library.wall(), step=1e-3)
+    other.connect(device["handle"], wall["end"], pv.LedgerClamp(), "touch")
+    with pytest.raises(pv.InputError, match="depends on the state; say its least value"):
+        pv.simulate(other, until=0.1, engine="python")
+
+
+def test_a_coupling_is_not_named_like_a_port():
+    net = pv.Network()
+    one = net.add("one", pv.library.mass(ports=("a", "b")), pv.AVF(), step=1e-3)
+    other = net.add("other", pv.library.mass(ports=("a", "b")), pv.AVF(), step=1e-3)
+    with pytest.raises(pv.InputError, match="part 'other' has a 'b' already"):
+        net.connect(one["a"], other["a"], pv.VirtualCoupling(), "b")
+    with pytest.raises(pv.PassivoError, match="not a plain name"):
+        net.connect(one["a"], other["a"], pv.VirtualCoupling(), "x y")

@@ -73,6 +73,8 @@ def enter(m, at, change, work, lost, booked, scale, time):
         add(m, at + A_BOOKED, booked)
         exceed(m, at, A_UNNOTICED, A_MISSED, created - booked - roundoff)
     exceed(m, at, A_RISE, A_ROSE, created - roundoff)
+    if not KEEPS_BOOK:
+        m[at + A_MISSED] = m[at + A_ROSE]
     exceed(m, at, A_FALL, A_FELL, -created - roundoff)
     m[at + A_LEVEL] += work - kept  # the change less what was created
     if m[at + A_LEVEL] > m[at + A_PEAK]:

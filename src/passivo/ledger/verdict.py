@@ -125,7 +125,7 @@ def _judge_row(row: np.ndarray, name: str, allowance: float, stopped: str) -> Ve
         kind, reason = "none", "the ledger holds a number that is not finite"
     elif row[A.A_ROSE] == 0.0:
         kind = "exact" if row[A.A_FELL] == 0.0 else "passive"
-    elif row[A.A_BOOKED] != 0.0 and row[A.A_MISSED] == 0.0 and bias <= allowance:
+    elif row[A.A_MISSED] == 0.0 and bias <= allowance:
         kind = "booked"
     else:
         kind = "active"

@@ -20,6 +20,7 @@ class Coupled(Model):
 
     def __init__(self, model: Model, port: str, k: float, name: str):
         self.inner, self.port, self.k, self.link = model, port, k, name
+        self.parts = {"inner": model}
         self.name = model.name
         width = model.ports[port].width
         self.elongations = tuple(f"{name}.e" if width == 1 else f"{name}.e{i}" for i in range(width))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from types import ModuleType
 from typing import Any, get_args
 
@@ -15,6 +16,7 @@ from passivo.ledger.verdict import Verdict, judge
 from passivo.method.generate import Engine, traced
 from passivo.method.part import CompiledPart, checked_allowance, place_start
 from passivo.model.feedback import Law
+from passivo.model.system import Model
 from passivo.network.generate import key_of, row_names, source_text
 from passivo.network.junction import Link
 from passivo.network.network import Connection, Network
@@ -55,6 +57,11 @@ class CompiledLink:
         """The same junction in a copy of the memory."""
         return CompiledLink(self.connection, self.link, self.module, self.prefix, memory)
 
+    def set_up(self, link: Link) -> None:
+        """What the junction starts with."""
+        for section, values in self.connection.through.setup(link).items():
+            self.section(section)[:] = values
+
     @property
     def accounts(self) -> np.ndarray:
         start = self.number("LINK_ACCOUNT")
@@ -67,7 +74,7 @@ class CompiledLink:
 
 
 class CompiledNetwork:
-    """All parts of a network in one memory; `parts` and `links` are views of it. Made by `pv.compile`."""
+    """All parts of a network in one memory; `parts` and `links` are views of it. Made by `compile_network`."""
 
     def __init__(self, net: Network, module: ModuleType, engine: Engine, laws: Mapping[str, Mapping[str, Law]]):
         self.net, self.module, self.engine = net, module, engine
@@ -90,8 +97,7 @@ class CompiledNetwork:
         for link in self.links.values():
             self._set(link.number("LINK_PERIOD"), link.link.seconds)
             self._set(link.number("PHASE") + 1, link.link.period)
-            for section, values in link.connection.through.setup(link.link).items():
-                link.section(section)[:] = values
+            link.set_up(link.link)
         self._set(module.COMMON_PERIOD, net.common * float(net.tick))
         self._set(module.COMMON_PHASE + 1, net.common)
         self.half_at(1)
@@ -103,6 +109,26 @@ class CompiledNetwork:
     def refresh(self) -> None:
         with np.errstate(all="ignore"):
             self.module.refresh(self.memory)
+
+    def set_up(self, models: Mapping[str, Model]) -> None:
+        """Junctions anew that take something from a model whose parameters were changed."""
+        for link in self.links.values():
+            if link.connection.through.follows_model:
+                name = link.connection.effort.member.name
+                effort = replace(link.link.effort, model=models[name])
+                link.set_up(replace(link.link, effort=effort))
+
+    def set(self, params: Mapping[str, float]) -> None:
+        """Change parameters ("part.name"); the energy this adds or takes is booked as `edited`, in the total too."""
+        for key, given in split(self.net, params, "parameter", self.net.params).items():
+            if given:
+                part = self.parts[key]
+                before = part.stored
+                part.set(**given)
+                A.add(self.memory, self.module.TOTAL + A.A_EDITED, part.stored - before)
+        self.set_up({key: part.model.with_params(**part.params) for key, part in self.parts.items()})
+        self.refresh()
+        self.measure()
 
     def half_at(self, ticks: int) -> None:
         """Remember every bias at about half of a run of 2 × `ticks` ticks, to tell whether it still grew."""

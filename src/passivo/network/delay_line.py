@@ -94,6 +94,9 @@ class DelayLine(Junction):
     varying    further seconds by which a packet may be late, at random; packets may overtake each other
     impedance  of the waves, effort over flow: to fast motion the line feels like a damper of this size
     seed       of the varying delay
+
+    Take methods whose work follows the mean output, such as AVF or ExactHold(port="true"): with those that work with
+    the output at the start of a step (EnergyConsistent) the debts grow, and the ledger says so.
     """
 
     delay: float = 0.0

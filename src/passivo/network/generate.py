@@ -162,7 +162,7 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
         numbers["STIFFNESS"] = piece["PARAM"] + list(model.params).index(f"{link.name}.k")
         numbers["ELONGATION"] = piece["STATE"] + model.states.index(model.elongations_of(link.name)[0])
     hidden = "EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"
-    numbers.update(OPAQUE=link.opaque or through.guards, OPAQUE_TAKEN=numbers[hidden])
+    numbers.update(OPAQUE=link.opaque or through.guards, SIDE_IS_OPAQUE=link.opaque, OPAQUE_TAKEN=numbers[hidden])
     numbers.update(through.numbers(link))
     numbers.update(numbers_of(*dict.fromkeys(sys.modules[kernel.__module__] for kernel in through.kernels)))
     return Piece(numbers, (), (A.enter, *junction.KERNELS, *through.kernels, schedule.link_record))

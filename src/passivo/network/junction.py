@@ -95,8 +95,10 @@ class Junction:
     kernels: ClassVar[tuple[Callable, ...]] = ()
     senses: ClassVar[Any] = False  # it reads a device through a sensor, which has a ledger row of its own
     samples: ClassVar[bool] = False  # it has a sensor that a program may see its device through
+    follows_model: ClassVar[Any] = False  # `setup` takes something from the model of the effort side
     guards: ClassVar[bool] = False  # it guards the effort side's port: the verdict is about that, whatever is behind
     couples: ClassVar[bool] = False  # it joins two effort ports by a spring that steps with one of them
+    flow_first: ClassVar[bool] = False  # `ahead` gives the flow side its input, whatever it answers
     halves: ClassVar[bool] = False  # the two directions are independent: to_effort and to_flow instead of exchange
 
     def describe(self) -> dict[str, Any]:
@@ -173,7 +175,7 @@ def settle(m):
         m[LINK_CHANGE + k] = 0.0
     account(m, work)
     if OPAQUE:
-        watch(m, work)
+        work = watch(m, work)
     size += abs(m[LINK_CHANGE]) + abs(m[LINK_LOST])
     m[LINK_COUNT] += 1.0
     add(m, LINK_TIME, m[LINK_PERIOD])
@@ -205,7 +207,7 @@ def watch(m, work):
     """At a guarded port, or in front of an opaque side: what counts is the energy given to it beyond all it gave.
 
     The junction and what is behind it store what they received (a known side its own share); what they gave beyond
-    that they created. An opaque side takes nothing in.
+    that they created. What an opaque side took in is no energy: it is left out. Returns the work for the ledger.
     """
     hidden = 0.0
     for k in range(LINK_WIDTH):
@@ -214,9 +216,10 @@ def watch(m, work):
     add(m, LINK_RECEIVED, received)
     beyond = max(-(m[LINK_RECEIVED] + m[LINK_RECEIVED + 1]) - m[LINK_BEYOND], 0.0)
     m[LINK_BEYOND] += beyond
-    m[LINK_CHANGE] = received + beyond - hidden
+    m[LINK_CHANGE] = received + beyond if SIDE_IS_OPAQUE else received + beyond - hidden
     m[LINK_LOST] = 0.0
     m[LINK_BOOKED] = beyond if KEEPS_BOOK else 0.0
+    return received if SIDE_IS_OPAQUE else work
 
 
 def opened(m):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 import numpy as np
 
 from passivo.errors import InputError, nearest, quoted
-from passivo.model.expression import evaluate
+from passivo.model.expression import evaluate, names
 from passivo.model.system import System
 from passivo.network import clamp as K
 from passivo.network import sampling
@@ -32,14 +32,13 @@ def include() -> Path:
 
 
 def exchange(m):
-    """The program gets the velocity; the device gets as much of the program's effort as the ledger can pay for."""
+    """The device gets as much of the program's effort as the ledger can pay for."""
     if m[LINK_COUNT] > 0.0:
         m[ELAPSED] += m[LINK_PERIOD]
     sections = CLAMP + CLAMP_HEAD
     for k in range(LINK_WIDTH):
         m[sections + CLAMP_POSITION * LINK_WIDTH + k] = m[MEASURED + k]
         m[sections + CLAMP_WANTED * LINK_WIDTH + k] = m[FLOW_OUTPUT + k]
-        give(m, FLOW_INPUT + k, FLOW_STRIDE, FLOW_STAGES, m[INCREMENT + k] / m[LINK_PERIOD])
     if m[GONE] == 0.0:
         clamp_tick(m, CLAMP, m[ELAPSED] if m[ELAPSED] > 0.0 else m[LINK_PERIOD])
         m[ELAPSED] = 0.0
@@ -110,7 +109,8 @@ class LedgerClamp(SampledJunction):
 
     keeps_book: ClassVar = True
     guards: ClassVar = True
-    kernels: ClassVar = (*sampling.KERNELS, *K.KERNELS, exchange, account)
+    flow_first: ClassVar = True
+    kernels: ClassVar = (*sampling.KERNELS, *K.KERNELS, sampling.ahead, exchange, account)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,6 +137,10 @@ class LedgerClamp(SampledJunction):
     @property
     def allowance(self) -> float:  # type: ignore[override]
         return self.credit
+
+    @property
+    def follows_model(self) -> bool:  # type: ignore[override]
+        return self.mass is None
 
     def shape(self, link: Link) -> dict[str, Any]:
         return {"junction": "LedgerClamp", **self.numbers(link)}
@@ -218,6 +222,14 @@ def port_mass(side: Side) -> Any:
         evaluate(model.energy, {**model.params, **zero, **{model.states[i]: places.count(i) for i in places}})
     )
     hessian = np.array([[energy(i, j) - energy(i) - energy(j) + energy() for j in range(n)] for i in range(n)])
+    larger = np.array(
+        [[energy(i, i, j, j) - energy(i, i) - energy(j, j) + energy() for j in range(n)] for i in range(n)]
+    )
+    steady = np.allclose(larger, 4.0 * hessian, rtol=1e-9, atol=1e-12 * np.abs(hessian).max(initial=0.0))
+    if not steady or any(names(entry) & set(model.states) for row in model.ports[port].matrix for entry in row):
+        raise InputError(
+            f"the mass felt at {side.port} depends on the state; say its least value: LedgerClamp(mass=...)"
+        )
     matrix = [[float(evaluate(entry, {**model.params, **zero})) for entry in row] for row in model.ports[port].matrix]
     inverse = np.array(matrix).T @ hessian @ np.array(matrix)
     try:

@@ -148,9 +148,11 @@ class Network:
             effort, flow = sorted(ends, key=lambda end: (end.member.step, order.index(end.member.name)))
         else:
             effort, flow = ends if ports[0].kind == "effort" else ends[::-1]
-        title = f"{flow}-{effort}" if name is None else str(name)
+        title = f"{flow}-{effort}" if name is None else checked_name(name, "the connection's name")
         if title in self._titles or title in RESERVED or not title:
             raise InputError(f"the connection's name {quoted(title)} is taken, reserved or empty; choose another")
+        if couples and title in (*flow.member.model.ports, *flow.member.model.signals, *flow.member.model.states):
+            raise InputError(f"part {flow.member.name!r} has a {title!r} already; give the coupling another name")
         named, before = (str(effort), str(flow)), flow.member.model
         if couples:
             flow.member.model = Coupled(before, flow.name, junction.k, title)  # type: ignore[attr-defined]

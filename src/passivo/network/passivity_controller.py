@@ -19,11 +19,10 @@ KINDS = ("classic", "exact", "capped", "none")
 
 
 def exchange(m):
-    """The program gets the velocity; its effort goes to the device, damped where the observed energy is negative."""
+    """The program's effort goes to the device, damped where the observed energy is negative."""
     moved = 0.0
     for k in range(LINK_WIDTH):
         m[SENT + k] = m[INCREMENT + k] / m[LINK_PERIOD]
-        give(m, FLOW_INPUT + k, FLOW_STRIDE, FLOW_STAGES, m[SENT + k])
         moved += m[SENT + k] * m[SENT + k]
         if CLASSIC:  # the hold ahead of it is not seen
             m[ERROR] += m[FLOW_OUTPUT + k] * m[INCREMENT + k]
@@ -59,7 +58,8 @@ class PassivityController(SampledJunction):
     kind: str = "classic"
     mass: float = 0.0
 
-    kernels: ClassVar = (*sampling.KERNELS, exchange, account)
+    flow_first: ClassVar = True
+    kernels: ClassVar = (*sampling.KERNELS, sampling.ahead, exchange, account)
 
     def __post_init__(self) -> None:
         super().__post_init__()

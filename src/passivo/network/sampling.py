@@ -53,6 +53,12 @@ def measure(m):
         m[MEASURED + k] = seen
 
 
+def ahead(m):
+    """The program gets the velocity that was seen, before it is asked for its effort."""
+    for k in range(LINK_WIDTH):
+        give(m, FLOW_INPUT + k, FLOW_STRIDE, FLOW_STAGES, m[INCREMENT + k] / m[LINK_PERIOD])
+
+
 def oppose(m, k, effort):
     """The device holds an effort against its motion until the next sample."""
     m[TURN + k] = abs(effort - m[HELD + k])

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from passivo.errors import InputError
 
 if TYPE_CHECKING:
+    from passivo.network.junction import Side
     from passivo.network.network import Network, Sight
     from passivo.provided import *
 
@@ -46,12 +47,11 @@ def share(m):
         m[ALL_SCALE] += m[SCALE + r] + abs(m[LOST + r])
     for k in range(WIDTH):
         size = abs(m[WORK + k])
-        if not IS_OPAQUE:
-            m[TAKEN + k] += m[WORK + k]
-            m[TAKEN_SIZE + k] += size
+        m[TAKEN + k] += m[WORK + k]
+        m[TAKEN_SIZE + k] += size
         m[MOVED + k] += m[DT] * m[MEAN + k]
         m[ALL_SCALE] += size
-        if IS_FREE[k]:
+        if IS_FREE[k] and not IS_OPAQUE:
             m[ALL_WORK] += m[WORK + k]
     if KEEPS_BOOK:
         m[TOTAL + A_FAULTS] += m[FAULTS + ACCOUNTS_COUNT - 1]
@@ -164,12 +164,47 @@ class Plan:
                 f"part {min(early & last)!r} cannot step first for one junction and last for another: "
                 "join it through PassiveSampleHold(order='published'), or through MeanHold, at all its slow ends"
             )
+        links = list(zip(net.connections, net.links))
+        first = [(link.slow, link.fast) for c, link in links if c.through.slow_steps_first(link)]
+        after = [(link.fast, link.slow) for c, link in links if c.through.slow_steps_last(link)]
+        order = list(periods)
+        _refuse_early_sights(net, early)
         return cls(
             {key: f"p{i}_" for i, key in enumerate(net.members)},
             {c.name: f"j{i}_" for i, c in enumerate(net.connections)},
-            tuple(sorted(early, key=lambda key: (-periods[key], key))),
-            tuple(sorted(periods.keys() - early, key=lambda key: (periods[key], list(periods).index(key)))),
+            _stepping([key for key in sorted(order, key=lambda key: -periods[key]) if key in early], first),
+            _stepping([key for key in sorted(order, key=lambda key: periods[key]) if key not in early], after),
         )
+
+
+def _stepping(parts: list[str], sides: Iterable[tuple[Side, Side]]) -> tuple[str, ...]:
+    """The parts in an order in which the first of each two sides comes before the second; else as they are."""
+    pairs = [(_part(one.port), _part(other.port)) for one, other in sides]
+    before = {key: {a for a, b in pairs if b == key and a in parts and a != key} for key in parts}
+    done: list[str] = []
+    while len(done) < len(parts):
+        ready = next((key for key in parts if key not in done and before[key] <= set(done)), None)
+        if ready is None:
+            left = [key for key in parts if key not in done]
+            raise InputError(
+                f"the parts {', '.join(left)} have equal steps and each would have to step before the next: a ring; "
+                "give one of them another step, or compose them with pv.Monolithic"
+            )
+        done.append(ready)
+    return tuple(done)
+
+
+def _refuse_early_sights(net: Network, early: set[str]) -> None:
+    """A part that steps first is ahead of its time until its period is over."""
+    for signal, shown in net.observed.items():
+        for sight in shown:
+            source, target = sight.source.member, net.members[_part(signal)]
+            if source.name in early and target.step < source.step and not sight.through:
+                raise InputError(
+                    f"'{signal}' would show {source.name!r} before its time: {source.name!r} steps first for "
+                    f"its junction, every {float(source.step):g} s; observe it from a part that is not faster, or take "
+                    "order='published'"
+                )
 
 
 def texts(net: Network, plan: Plan) -> list[str]:
@@ -301,7 +336,10 @@ def _exchanges(net: Network, plan: Plan, links: Mapping[str, Any]) -> list[tuple
             for side, other in (("effort", "flow"), ("flow", "effort")):
                 actions["give", name, side] = Action(when, [f"{prefix}to_{side}(m)"], [("expose", ends[other])])
         else:
-            needs = [("expose", part) for part in ends.values()]
+            needs: list[Any] = [("expose", part) for part in ends.values()]
+            if connection.through.flow_first:
+                actions["give", name, "flow"] = Action(when, [f"{prefix}ahead(m)"], [])
+                needs.append(("give", name, "flow"))
             actions["exchange", name] = Action(when, [f"{prefix}exchange(m)"], needs)
     for key, prefix in plan.parts.items():
         if readers[key]:
@@ -329,7 +367,8 @@ def _observation(net: Network, plan: Plan, signal: str, shown: Iterable[Sight]) 
     for sight in shown:
         giver, home = sight.source.member.model, plan.parts[sight.source.member.name]
         if sight.through:
-            value = _sensed(plan.links[sight.through], home, giver, sight.source.name)
+            port = next(c.effort.name for c in net.connections if c.name == sight.through)
+            value = _sensed(plan.links[sight.through], home, giver, port, sight.source.name)
         elif sight.source.name in giver.states:
             value = f"m[{home}STATE + {giver.states.index(sight.source.name)}]"
         else:
@@ -344,13 +383,17 @@ def _observation(net: Network, plan: Plan, signal: str, shown: Iterable[Sight]) 
     return Action(starts(prefix), [line], needs)
 
 
-def _sensed(link: str, home: str, giver: Any, name: str) -> str:
+def _sensed(link: str, home: str, giver: Any, port: str, name: str) -> str:
     """What the sensor of a link sees: the mean velocity since the last sample, or the position.
 
     A sensor counts from where the device began: the state is moved by as much as the sensor is off.
     """
     if name in giver.ports:
         return f"m[{link}INCREMENT] / m[{link}LINK_PERIOD]"
+    form = giver.form
+    rate, seen = form.flow[giver.states.index(name)], form.output[offset_of(giver, port)]
+    if (rate - seen).expand() != 0:
+        raise InputError(f"the sensor at port {port!r} does not see {name!r}, whose rate is not that port's output")
     return f"m[{home}STATE + {giver.states.index(name)}] + (m[{link}MEASURED] - m[{link}PLACE])"
 
 
@@ -373,7 +416,7 @@ def _answers(net: Network, key: str, links: Mapping[str, Any]) -> list[Any]:
             at = offset_of(model, port)
             if not direct & set(model.form.inputs[at : at + link.width]):
                 continue
-            if not connection.through.halves:
+            if not connection.through.halves and not (connection.through.flow_first and side == "flow"):
                 raise InputError(
                     f"{key}.{port} answers its input at once (feedthrough) and cannot be joined through "
                     f"{type(connection.through).__name__}; join it through Direct, or compose it with pv.Monolithic"

@@ -16,14 +16,15 @@ from typing import Any, cast
 
 import numpy as np
 
+from passivo.errors import StepError
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict
 from passivo.method.part import CompiledPart, compile
 from passivo.model.coupled import Coupled
 from passivo.model.expression import EXTENDED, evaluate, to_text
-from passivo.network.compiled import compile_network
+from passivo.network.compiled import CompiledNetwork, compile_network
 from passivo.network.network import Network
-from passivo.run.inputs import Inputs, rebuild
+from passivo.run.inputs import Inputs, network_inputs, rebuild
 from passivo.run.network_run import NetworkRecorder, NetworkRun
 from passivo.run.run import COLUMNS, FIELDS, UNITS, Run
 from passivo.run.save import NETWORK_FIELDS, content_hash, load, read
@@ -67,23 +68,19 @@ def audit(run: Run | NetworkRun | str | os.PathLike, progress: Callable[[int, in
     if run.steps == 0:
         return Audit("nothing to repeat: the run stopped in its first step", 0, run.verdict, findings)
     runs = run.runs if isinstance(run, NetworkRun) else {"": run}
-    drives = {key: _drive(part) for key, part in runs.items()}
-    if None in drives.values():
+    given: dict[str, Any] = {key: rebuild(part.drive, part.tables) for key, part in runs.items()}
+    if None in given.values():
         findings.append("an input was a Python function too long to be kept: the run cannot be repeated")
         return Audit("not repeated", 0, run.verdict, findings)
     if isinstance(run, NetworkRun):
-        return _network(run, cast(Any, drives), findings, progress)
-    drive = cast(Inputs, drives[""])
+        drives = network_inputs(run.net, given, {key: part.steps for key, part in runs.items()})
+        return _network(run, drives, findings, progress)
+    drive = Inputs(run.model, given[""], run.steps)
     if run.record_every > 1:
         return _replay(run, drive, findings, progress)
     nodes = np.array(run.method.nodes)
     verdict = _recompute(run, drive, lambda k: drive.rows(k, (k + nodes)[None] * run.step)[0], findings, progress)
     return Audit("recomputed in extended precision", run.steps, verdict, findings)
-
-
-def _drive(run: Run) -> Inputs | None:
-    given = rebuild(run.drive, run.tables)
-    return None if given is None else Inputs(run.model, given, run.steps)
 
 
 def _replay(run: Run, drive: Inputs, findings: list[str], progress: Callable | None) -> Audit:
@@ -122,7 +119,7 @@ def _network(run: NetworkRun, drives: Mapping[str, Inputs], findings: list[str],
     start = {f"{key}.{name}": value for key, part in run.runs.items() for name, value in part.start.items()}
     network = compile_network(run.net, start, laws, cast(Any, run.engine), run.allowance)
     network.half_at(run.planned // 2)
-    again = NetworkRecorder(network, drives, run.ticks, run.record_every, progress).go()
+    again = _again(run, network, drives, progress)
     _equal(run, again, NETWORK_FIELDS, "", findings)
     for key, part in run.runs.items():
         _equal(part, again.runs[key], FIELDS, f"part {key}: ", findings)
@@ -131,6 +128,16 @@ def _network(run: NetworkRun, drives: Mapping[str, Inputs], findings: list[str],
         _equal(link, again.links[name], link.arrays, f"junction {name}: ", findings)
     verdict = run.judged(again.arrays["accounts"])
     return Audit(how, run.ticks, verdict, findings)
+
+
+def _again(run: NetworkRun, network: CompiledNetwork, drives: Mapping[str, Inputs], progress: Callable | None) -> Any:
+    """The run once more; one that was cut by a failing part up to the same failure: others may have stepped before."""
+    ahead = any(part.steps > run.ticks // run.net.periods[key] for key, part in run.runs.items())
+    try:
+        ticks = run.ticks + 1 if ahead else run.ticks
+        return NetworkRecorder(network, drives, ticks, run.record_every, progress).go()
+    except StepError as error:
+        return error.run
 
 
 def _held_rows(net: Network, key: str, run: Run, drive: Inputs) -> Callable[[int], np.ndarray]:

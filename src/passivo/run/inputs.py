@@ -23,6 +23,7 @@ from passivo.model.expression import evaluate, names, to_text
 from passivo.model.feedback import Feedback, Law, Relation
 from passivo.model.symbols import symbols
 from passivo.model.system import Model
+from passivo.network.network import Network
 
 if TYPE_CHECKING:
     from passivo.method.part import CompiledPart
@@ -265,9 +266,9 @@ class Sampled(Function):
 
 
 class Inputs:
-    """All inputs of a run, in the order of the model's ports and signals."""
+    """All inputs of a run, in the order of the model's ports and signals; `first` counts those of parts before it."""
 
-    def __init__(self, model: Model, given: Mapping[str, Any] | None, steps: int):
+    def __init__(self, model: Model, given: Mapping[str, Any] | None, steps: int, first: int = 0):
         if given is not None and not isinstance(given, Mapping):
             raise InputError(f"inputs are given by port, as in {{'force': 1.0}}, not {given!r}")
         given = {str(key): value for key, value in (given or {}).items()}
@@ -283,7 +284,7 @@ class Inputs:
             Constant(name, np.zeros(width))
             if name in self.laws
             else _source(name, given.get(name, 0.0), width, steps, place)
-            for place, (name, width) in enumerate(widths.items())
+            for place, (name, width) in enumerate(widths.items(), first)
         ]
         self.offsets = dict(zip(widths, np.cumsum([0, *widths.values()])))
 
@@ -347,6 +348,15 @@ def feed(part: CompiledPart, inputs: Inputs, done: int, count: int) -> np.ndarra
         source.time = done * part.dt
         source.output = part.output[at : at + source.width]
     return inputs.rows(done, stage_times(part, done, count))
+
+
+def network_inputs(net: Network, given: Mapping[str, Mapping[str, Any]], steps: Mapping[str, int]) -> dict[str, Inputs]:
+    """The inputs of every part of a network; equal seeds at different parts give different noise."""
+    drives, first = {}, 0
+    for key, member in net.members.items():
+        drives[key] = Inputs(member.model, given.get(key, {}), steps[key], first)
+        first += len(member.base.ports) + len(member.base.signals)
+    return drives
 
 
 def rebuild(description: Mapping[str, Any], tables: Mapping[str, np.ndarray]) -> dict[str, Any] | None:

@@ -15,9 +15,9 @@ from passivo.ledger.verdict import Verdict
 from passivo.method.generate import Engine
 from passivo.network.compiled import CompiledLink, CompiledNetwork, compile_network, judged, split
 from passivo.network.network import Network
-from passivo.run.inputs import Inputs, feed
+from passivo.run.inputs import Inputs, feed, network_inputs
 from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
-from passivo.run.run import COLUMNS, PartView, Run, ledger_dataset, series
+from passivo.run.run import COLUMNS, UNITS, PartView, Run, ledger_dataset, series
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -142,7 +142,10 @@ class NetworkRun:
         if name in self.runs:
             run = self.runs[name]
             return PartView(run, name if name in run.parts else "total")
-        raise InputError(f"the run has no part {name!r}; {nearest(name, [*self.runs, *self.links])}")
+        raise InputError(
+            f"the run has no part {name!r} with ticks of its own; {nearest(name, [*self.runs, *self.links])} "
+            "(all rows of the ledger are in run.ledger and run.verdict.parts)"
+        )
 
     @cached_property
     def ledger(self) -> xr.Dataset:
@@ -189,7 +192,7 @@ class NetworkRun:
             own = run.columns()
             result |= {f"{key}: {name}": values for name, values in own.items() if not name.endswith("[J]")}
         result["t [s]"] = self.time
-        return result | {f"{name} [J]": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
+        return result | {f"{name} [{UNITS[name]}]": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
 
     def write_csv(self, path: str | PathLike) -> None:
         """The recorded series as a table of text; to be read, not loaded back."""
@@ -247,7 +250,7 @@ def simulate_network(
     rounds = whole_steps(net.tick * net.common, until, "the time after which all parts have met")
     ticks = rounds * net.common
     given = split(net, inputs or {}, "port or signal", [*net.ports, *net.signals])
-    drives = {key: Inputs(member.model, given[key], ticks // net.periods[key]) for key, member in net.members.items()}
+    drives = network_inputs(net, given, {key: ticks // period for key, period in net.periods.items()})
     laws = {f"{key}.{port}": law for key, drive in drives.items() for port, law in drive.laws.items()}
     network = compile_network(net, start, laws, engine, allowance)
     network.half_at(ticks // 2)
@@ -314,7 +317,7 @@ class NetworkRecorder:
         self.first = {key: part.state.copy() for key, part in network.parts.items()}
 
     def _stream(self, name: str, period: int, size: int, steps: Callable[[], int], places: tuple[int, ...]) -> None:
-        count = self.ticks // period
+        count = -(-self.ticks // period)  # a part that steps first may be one step ahead where a run was cut
         rows = count // self.every + 1 + (count % self.every > 0)
         self.streams[name] = Stream(self.size, rows, size, steps, *places)
         self.size += rows * size

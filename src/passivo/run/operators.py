@@ -1,6 +1,6 @@
 """Who holds the device: simulated hands for tests and for the measure of walls.
 
-An operator is a device in a hand: `operator.hold(net, "device", mass, damping, step)` adds the part, and
+An operator is a device in a hand: `operator.hold(net, "device", mass, damping, method, step)` adds the part, and
 `operator.inputs("device")` is what drives its port "hand" in `simulate`.
 """
 
@@ -19,7 +19,7 @@ from passivo.model.ports import effort
 from passivo.model.system import System
 from passivo.network.compiled import compile_network
 from passivo.network.network import Member, Network
-from passivo.run.inputs import Inputs
+from passivo.run.inputs import network_inputs
 from passivo.run.network_run import NetworkRecorder
 from passivo.run.record import whole_steps
 
@@ -172,10 +172,8 @@ def adversary(
         if progress is not None:
             progress(tries, rounds + SIGNALS)
         network.memory[:] = kept
-        given = {name: {} for name in net.members} | {key: {hand.split(".", 1)[1]: force}}
-        drives = {
-            name: Inputs(member.model, given[name], ticks // net.periods[name]) for name, member in net.members.items()
-        }
+        given = {key: {hand.split(".", 1)[1]: force}}
+        drives = network_inputs(net, given, {name: ticks // period for name, period in net.periods.items()})
         try:
             run = NetworkRecorder(network, drives, ticks, 1, None).go()
         except StepError as error:

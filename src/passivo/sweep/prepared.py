@@ -19,7 +19,7 @@ from passivo.model.system import Model
 from passivo.network.compiled import CompiledNetwork, place_network, split, unplaced_network
 from passivo.network.network import Network
 from passivo.run.ahead import load
-from passivo.run.inputs import Inputs, feed
+from passivo.run.inputs import Inputs, feed, network_inputs
 from passivo.run.network_run import feed_network
 from passivo.run.record import whole_steps
 from passivo.sweep.keep import Judged, Kept, Last, Reduced, Tally, read_keep
@@ -33,16 +33,21 @@ NOWHERE = np.empty((2, 1))  # where no row is recorded
 
 @dataclass(frozen=True)
 class Point:
-    """The parameters of a model, checked, and the state it starts in where nothing else is said."""
+    """A model with its parameters, checked, and the state it starts in where nothing else is said."""
 
-    params: dict[str, float]
+    model: Model
     lowest: np.ndarray
 
+    @property
+    def params(self) -> dict[str, float]:
+        return self.model.params
+
     @classmethod
-    def of(cls, model: Model, changes: Mapping[str, float]) -> Point:
-        changed = model.with_params(**changes)
+    def of(cls, part: CompiledPart, changes: Mapping[str, float]) -> Point:
+        changed = part.model.with_params(**changes)
+        part.method.for_model(changed)
         lowest = changed.minimum or {}
-        return cls(changed.params, np.array([lowest.get(name, 0.0) for name in model.states]))
+        return cls(changed, np.array([lowest.get(name, 0.0) for name in changed.states]))
 
     def enter(self, part: CompiledPart) -> None:
         part.params = self.params
@@ -96,6 +101,11 @@ class Prepared(ABC):
     @abstractmethod
     def feed(self, machine: Any, drives: Mapping[str, Inputs], done: int, count: int) -> np.ndarray:
         """The inputs of the next `count` ticks."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> dict[str, CompiledPart]:
+        """The parts of the machine by name; a model alone is the part ""."""
 
     @abstractmethod
     def advance(self, machine: Any, table: np.ndarray, out: np.ndarray, before: int, count: int) -> list[int]:
@@ -173,6 +183,10 @@ class PreparedModel(Prepared):
         part.half_at(steps // 2)
         super().__init__(part, {"": drive}, steps, part_stream(part, size), keep, module.ROW_NAMES)
 
+    @property
+    def parts(self) -> dict[str, CompiledPart]:
+        return {"": self.machine}
+
     def load(self) -> None:
         load(self.machine)
         self.refresh(self.machine)
@@ -206,7 +220,7 @@ class PreparedNetwork(Prepared):
         self.periods = net.periods
         ticks = whole_steps(net.tick * net.common, until, "the time after which all parts have met") * net.common
         given = split(net, inputs or {}, "port or signal", [*net.ports, *net.signals])
-        drives = {key: Inputs(m.model, given[key], ticks // self.periods[key]) for key, m in net.members.items()}
+        drives = network_inputs(net, given, {key: ticks // period for key, period in self.periods.items()})
         laws = {f"{key}.{port}": law for key, drive in drives.items() for port, law in drive.laws.items()}
         network = unplaced_network(net, laws, engine)
         network.half_at(ticks // 2)
@@ -214,6 +228,10 @@ class PreparedNetwork(Prepared):
         super().__init__(network, drives, ticks, streams, keep, network.rows)
         for stream in streams:
             network.memory[stream.wait] = network.memory[stream.every] = 1.0 if stream in self.recorded else inf
+
+    @property
+    def parts(self) -> dict[str, CompiledPart]:
+        return self.machine.parts
 
     def load(self) -> None:
         self.machine.module.run(self.machine.memory, self.table, np.empty(1), 0)
@@ -223,6 +241,7 @@ class PreparedNetwork(Prepared):
         network = self.machine.copy()
         for key, point in points.items():
             point.enter(network.parts[key])
+        network.set_up({key: point.model for key, point in points.items()})
         place_network(network, starts)
         return network
 

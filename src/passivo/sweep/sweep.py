@@ -14,7 +14,7 @@ import numpy as np
 from passivo.errors import InputError, MethodError, ModelError, nearest
 from passivo.method.base import Method
 from passivo.method.generate import Engine
-from passivo.method.part import checked_state
+from passivo.method.part import CompiledPart, checked_state
 from passivo.model.system import Model
 from passivo.network.compiled import split
 from passivo.network.network import Network
@@ -79,7 +79,7 @@ class Sweep:
     """All runs of a grid, checked and prepared.
 
     prepared  a run made ready for each combination of steps, methods and junctions
-    points    for each part (a model alone is the part ""), its parameters by the combination of their values
+    points    of these, for each part (a model alone is the part ""), its parameters by the combination of their values
     starts    of each part, before those that are swept
     """
 
@@ -87,7 +87,7 @@ class Sweep:
     until: float
     axes: list[Axis]
     prepared: Mapping[tuple[int, ...], Prepared]
-    points: Mapping[str, Mapping[tuple[int, ...], Point]]
+    points: Mapping[tuple[int, ...], Mapping[str, Mapping[tuple[int, ...], Point]]]
     starts: Mapping[str, Mapping[str, float]]
 
     @classmethod
@@ -119,14 +119,15 @@ class Sweep:
             size = 1e-3 if step is None else step
             make = lambda chosen: _model(model, method, size, chosen, until, inputs, keep, engine)  # noqa: E731
         starts = {key: checked_state(part, starts[key]) for key, part in parts.items()}
-        points = {
-            key: _points(part, [a for a in axes if a.what == "param" and a.owner == key]) for key, part in parts.items()
-        }
+        own = {key: [a for a in axes if a.what == "param" and a.owner == key] for key in parts}
         prepared: dict[tuple[int, ...], Prepared] = {}
+        points: dict[tuple[int, ...], dict[str, dict[tuple[int, ...], Point]]] = {}
         shaping = [axis for axis in axes if axis.shapes]
         for at in _grid(shaping):
             with _naming(shaping, at):
                 prepared[at] = make([(axis, axis.values[i]) for axis, i in zip(shaping, at)])
+            # of the models as they are now: a coupling puts its spring into one of them
+            points[at] = {key: _points(part, own[key]) for key, part in prepared[at].parts.items()}
         return cls(model.name, float(until), axes, prepared, points, starts)
 
     @property
@@ -165,15 +166,16 @@ class Sweep:
         """The k-th run: how it is prepared, parameters and starts."""
         at = [int(i) for i in np.unravel_index(k, self.shape)]
         chosen = list(zip(self.axes, at))
+        shape = tuple(i for axis, i in chosen if axis.shapes)
         points = {
             key: own[tuple(i for axis, i in chosen if axis.what == "param" and axis.owner == key)]
-            for key, own in self.points.items()
+            for key, own in self.points[shape].items()
         }
         starts = {key: dict(own) for key, own in self.starts.items()}
         for axis, i in chosen:
             if axis.what == "start":
                 starts[axis.owner][axis.key] = axis.values[i]
-        return self.prepared[tuple(i for axis, i in chosen if axis.shapes)], points, starts
+        return self.prepared[shape], points, starts
 
     def _dataset(self, columns: Sequence[Any], stopped: str = "") -> xr.Dataset:
         import xarray as xr
@@ -213,12 +215,12 @@ def _network(
     return PreparedNetwork(net, until, inputs, keep, engine)
 
 
-def _points(model: Model, axes: Sequence[Axis]) -> dict[tuple[int, ...], Point]:
+def _points(part: CompiledPart, axes: Sequence[Axis]) -> dict[tuple[int, ...], Point]:
     """The parameters of a model for every combination of the swept ones, each checked once."""
     result = {}
     for at in _grid(axes):
         with _naming(axes, at):
-            result[at] = Point.of(model, {axis.key: axis.values[i] for axis, i in zip(axes, at)})
+            result[at] = Point.of(part, {axis.key: axis.values[i] for axis, i in zip(axes, at)})
     return result
 
 
