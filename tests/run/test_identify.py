@@ -85,7 +85,7 @@ def test_the_encoder_shows_in_a_network():
     device = net.add("device", pv.library.device(m=0.3, b=1.0), pv.ExactHold(port="true"), step=H / 2)
     wall = net.add("wall", pv.library.wall(k=0.0), step=H)
     net.connect(device["handle"], wall["end"], pv.PassivityController(kind="none", encoder=2e-5, delay=2), "touch")
-    net.observe(device["q"], wall["depth"], "touch")
+    net.observe(device["q"], wall["depth"], through="touch")
     inputs = {"device.hand": shaking().repeat(2)}
     found = pv.identify(pv.simulate(net, until=STEPS * H, inputs=inputs, engine="python"))
     assert found.encoder == pytest.approx(2e-5, rel=1e-9)
