@@ -139,10 +139,11 @@ def _key(picture: Any, found: ZMap) -> None:
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    names: list[Any] = [Patch(color=RENDERED, label=f"all {len(found.operators)} operators")]
-    if len(found.operators) > 1:
+    one = len(found.operators) == 1
+    names: list[Any] = [Patch(color=RENDERED, label="rendered" if one else f"all {len(found.operators)} operators")]
+    if not one:
         names.append(Patch(color="#8fb0bf", label="some"))
-    names.append(Patch(color=NONE, label="none"))
+    names.append(Patch(color=NONE, label="not" if one else "none"))
     if any((counts < 0).any() for counts in found.rendered.values()):
         names.append(Patch(color=FOREIGN, label="has no damping"))
     names.append(Line2D([], [], color="black", linewidth=1.6, label="Colgate: 2(b − B)/T"))
