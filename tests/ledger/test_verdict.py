@@ -65,13 +65,18 @@ def test_kinds_and_sentences(fields, kind, sentence):
     [
         {"allowance": 1.9},
         {"unnoticed": 0.5},
-        {"book": 0.0},
+        {"book": 0.0, "unnoticed": 1.0},  # no book is kept: all that rose was missed
         {"unnoticed": 0.5, "allowance": 1.0},
     ],
 )
 def test_booked_needs_a_full_book_within_the_allowance(fields):
     given = {"rise": 1.0, "bias": 2.0, "book": 1.0, "created": 1.0, "allowance": 2.0, **fields}
     assert verdict(**given).kind == "active"
+
+
+def test_a_debt_that_was_repaid_is_booked():
+    given = {"rise": 1.0, "bias": 2.0, "removed": 2.0, "book": 0.0, "created": 0.0, "allowance": 2.0}
+    assert verdict(**given).kind == "booked"
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -358,7 +358,7 @@ def test_a_failing_part_is_named_and_the_run_is_kept():
     assert run.verdict.kind == "none" and run["calm.p"].size == 51
 
 
-# -- order and names ----------------------------------------------------------------------------------------------------
+# -- order and names --------------------------------------------------------------------------------------------------
 
 
 def chain(names: tuple[str, str, str], through) -> pv.Network:
