@@ -355,6 +355,9 @@ def test_a_network_from_a_file_is_the_one_from_python(tmp_path):
     same = pv.simulate(net, until=0.3, start={"spring.q": 0.1}, engine="python")
     assert np.array_equal(run["spring.q"], same["spring.q"]) and np.array_equal(run["mass.p"], same["mass.p"])
     assert run.runs["wall"]["depth"].values[-1] == run["spring.q"].values[-2]
+    moved = network(tmp_path, signal="wall.depth: {of: spring.q, scale: -2, offset: 2*pi}")
+    run = Scenario.load(str(moved)).simulate(engine="python")
+    assert run.runs["wall"]["depth"].values[-1] == -2.0 * run["spring.q"].values[-2] + 2 * np.pi
 
 
 @pytest.mark.parametrize(
@@ -367,6 +370,8 @@ def test_a_network_from_a_file_is_the_one_from_python(tmp_path):
         ({"step": "step: 0"}, 5, "must be > 0"),
         ({"step": "stp: 1"}, 5, "no key 'stp' here; did you mean 'step'"),
         ({"signal": "wall.deth: spring.q"}, 9, "did you mean 'depth'"),
+        ({"signal": "wall.depth: {of: spring.q, scal: 2}"}, 9, "did you mean 'scale'"),
+        ({"signal": "wall.depth: {of: spring.q, through: lnk}"}, 9, "no connection 'lnk' to see through"),
         ({"start": "spring.p: 1"}, 11, "there is no such state; did you mean 'spring.q'"),
         ({"input": "spring.end: 1"}, 12, "no free port or signal 'spring.end'"),
         ({"param": "mass.m: -1"}, 10, "mass needs m > 0"),

@@ -356,9 +356,10 @@ class _Build:
             with self.at("network", "connections", number):
                 one, other = (net.end(end) for end in connection.between)
                 net.connect(one, other, connection.through, connection.name)
-        for signal, source in spec.observe.items():
+        for signal, sight in spec.observe.items():
+            options = {name: getattr(sight, name) for name in ("scale", "offset", "resolution")}
             with self.at("network", "observe", signal):
-                net.observe(net.end(source), net.end(signal))
+                net.observe(net.end(sight.of), net.end(signal), **options, through=sight.through or "")
         with self.at("network", "parts"):
             net.check()
         return net

@@ -363,12 +363,34 @@ class ConnectionSpec(Section):
     name: Name = Field(_ABSENT, description="names its row of the ledger")
 
 
+class SightSpec(Section):
+    """What a signal shows: scale * value + offset."""
+
+    of: Name = Field(description="a state or a port one wide, as in device.q")
+    scale: Number = Field(1.0, description="the value is multiplied by it")
+    offset: Number = Field(0.0, description="and this is added")
+    resolution: Annotated[Number, Field(ge=0)] = Field(0.0, description="the value is seen in whole multiples of it")
+    through: Name = Field(_ABSENT, description="a connection that samples a device: the value as its sensor sees it")
+
+
+def _sight(value: Any) -> Any:
+    """`wall.depth: device.q` is short for `wall.depth: {of: device.q}`."""
+    return {"of": value} if isinstance(value, str) else value
+
+
+Sight = Annotated[
+    SightSpec,
+    BeforeValidator(_sight),
+    WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, SightSpec.model_json_schema()]}),
+]
+
+
 class NetworkSpec(Section):
     """Parts that step at their own rates, joined through junctions, as `pv.Network`."""
 
     parts: dict[Name, PartSpec] = Field(description="name: a part", min_length=1, max_length=MOST_NAMES)
     connections: list[ConnectionSpec] = Field([], description="which ports meet, and through what")
-    observe: dict[Name, Name] = Field({}, description="signal: the state or port it shows, as in wall.depth: device.q")
+    observe: dict[Name, Sight] = Field({}, description="signal: the state or port it shows, as in wall.depth: device.q")
 
 
 # -- inputs, run, outputs ---------------------------------------------------------------------------------------------
