@@ -17,7 +17,7 @@ from passivo.method.generate import (
 )
 from passivo.model.coupled import Coupled
 from passivo.network import junction, schedule
-from passivo.network.junction import Link, side_numbers
+from passivo.network.junction import Link
 from passivo.network.network import Connection, Network
 from passivo.network.schedule import Plan, offset_of
 
@@ -68,7 +68,7 @@ def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
     own = [m.method.keeps_book for m in net.members.values()] + [c.through.keeps_book for c in net.connections]
     numbers = {**layout.sections, "SIZE": layout.size, "TOTAL_REPORT_SIZE": size, "KEEPS_BOOK": any(own)}
     numbers["EPSILON"] = 2.0**-52
-    head = module.Piece(numbers, (), (A.enter, junction.give))
+    head = module.Piece(numbers, (), (A.enter, junction.give, schedule.wanted, schedule.append))
     shared = shared_piece()
     assert not any(shared.numbers.keys() & piece.numbers.keys() for piece in (*pieces.values(), *joints))
     body = [piece.prefixed(plan.parts[key]) for key, piece in pieces.items()]
@@ -153,9 +153,9 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
                 ("OUTPUT", "OUTPUT"), ("INPUT", "INPUT"), ("TAKEN", "TAKEN"), ("SIZE", "TAKEN_SIZE"), ("MOVED", "MOVED")
             )
         }  # fmt: skip
-        numbers.update(side_numbers(name, side, places))
+        numbers.update({f"{name}_{what}": place for what, place in places.items()})
         numbers.update({f"{name}_STRIDE": piece["WIDTH"] + piece["SIGNALS"], f"{name}_STAGES": piece["STAGES"]})
-        numbers[f"{name}_DT"] = piece["DT"]
+        numbers.update({f"{name}_DT": piece["DT"], f"{name}_SIGN": side.sign})
     if through.couples:
         piece, model = parts[connection.flow.member.name].numbers, connection.flow.member.model
         assert isinstance(model, Coupled)

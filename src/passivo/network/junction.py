@@ -81,7 +81,7 @@ class Junction:
     """Base of all junctions: a frozen dataclass of options whose kernels the generated module calls.
 
     exchange  at the start of a link's period, all outputs fresh: set the inputs of both sides
-    turn      between the steps of the two sides, where `early` or `mean` asks for it
+    turn      between the steps of the two sides, where `slow_steps_first` or `slow_steps_last` says so
     account   at the end of the period, with the joules the junction received: fill LINK_CHANGE, LINK_LOST, LINK_BOOKED
 
     keeps_book       it keeps a memory of what it created
@@ -145,11 +145,6 @@ def whole_ratio(link: Link, name: str) -> int:
             f"{slow.period}:{fast.period}; change a step, or put a part with a step that divides both between them"
         )
     return slow.period // fast.period
-
-
-def side_numbers(name: str, side: Side, at: Mapping[str, int]) -> dict[str, int]:
-    """The places of one side in the memory, as constants NAME_OUTPUT, NAME_INPUT ..."""
-    return {**{f"{name}_{what}": place for what, place in at.items()}, f"{name}_SIGN": side.sign}
 
 
 # -- kernels every junction uses ------------------------------------------------------------------------------------

@@ -59,14 +59,9 @@ def share(m):
 
 def record(m, out):
     """Every EVERY-th step, append the report to the record."""
-    m[WAIT] -= 1.0
-    if m[WAIT] <= 0.0:
-        m[WAIT] = m[EVERY]
+    if wanted(m, WAIT, EVERY):
         report(m)
-        at = int(m[CURSOR])
-        for k in range(REPORT_SIZE):
-            out[at + k] = m[REPORT + k]
-        m[CURSOR] += REPORT_SIZE
+        append(m, out, CURSOR, REPORT, REPORT_SIZE)
 
 
 def jump(m, row, energy):
@@ -81,18 +76,30 @@ def jump(m, row, energy):
 
 PART_KERNELS = (fetch, expose, share, record, jump)
 
-# -- kernels of a link and of the whole: `record` with other names ----------------------------------------------------
+# -- kernels of a link and of the whole --------------------------------------------------------------------------------
+
+
+def wanted(m, wait, every):
+    """Whether this row is one that is kept: every m[every]-th."""
+    m[wait] -= 1.0
+    if m[wait] > 0.0:
+        return False
+    m[wait] = m[every]
+    return True
+
+
+def append(m, out, cursor, row, size):
+    """Copy a report to the end of its record."""
+    at = int(m[cursor])
+    for k in range(size):
+        out[at + k] = m[row + k]
+    m[cursor] += size
 
 
 def link_record(m, out):
-    m[LINK_WAIT] -= 1.0
-    if m[LINK_WAIT] <= 0.0:
-        m[LINK_WAIT] = m[LINK_EVERY]
+    if wanted(m, LINK_WAIT, LINK_EVERY):
         link_report(m)
-        at = int(m[LINK_CURSOR])
-        for k in range(LINK_REPORT_SIZE):
-            out[at + k] = m[LINK_REPORT + k]
-        m[LINK_CURSOR] += LINK_REPORT_SIZE
+        append(m, out, LINK_CURSOR, LINK_REPORT, LINK_REPORT_SIZE)
 
 
 def total_book(m):
@@ -110,14 +117,9 @@ def total_book(m):
 
 
 def total_record(m, out):
-    m[TOTAL_WAIT] -= 1.0
-    if m[TOTAL_WAIT] <= 0.0:
-        m[TOTAL_WAIT] = m[TOTAL_EVERY]
+    if wanted(m, TOTAL_WAIT, TOTAL_EVERY):
         total_report(m)
-        at = int(m[TOTAL_CURSOR])
-        for k in range(TOTAL_REPORT_SIZE):
-            out[at + k] = m[TOTAL_REPORT + k]
-        m[TOTAL_CURSOR] += TOTAL_REPORT_SIZE
+        append(m, out, TOTAL_CURSOR, TOTAL_REPORT, TOTAL_REPORT_SIZE)
 
 
 def elapse(m, phase):
