@@ -285,6 +285,8 @@ SENSES: bool
 ENCODER: tuple[float, ...]
 GONE: int  # 1: the last sample was lost
 ELAPSED: int
+LIMITED: int  # how often a clamp limited, and how often its assumptions were broken
+BROKEN: int
 CLAMP: int  # the block of a clamp
 WATCHDOG: bool
 DELAY: int

@@ -465,3 +465,16 @@ def test_a_coupling_is_not_named_like_a_port():
         net.connect(one["a"], other["a"], pv.VirtualCoupling(), "b")
     with pytest.raises(pv.PassivoError, match="not a plain name"):
         net.connect(one["a"], other["a"], pv.VirtualCoupling(), "x y")
+
+
+def test_a_clamp_records_an_operator_beyond_the_bound():
+    for force, broken in ((15.0, False), (200.0, True)):
+        net = pv.Network()
+        device = net.add("device", pv.library.device(), pv.ExactHold(port="true"), step=1e-3)
+        wall = net.add("wall", pv.library.wall(k=20e3), step=1e-3)
+        net.connect(device["handle"], wall["end"], pv.LedgerClamp(), "touch")
+        net.observe(device["q"], wall["depth"])
+        hand = {"device.hand": force}
+        run = pv.simulate(net, until=0.1, start={"device.q": -1e-4}, inputs=hand, engine="python")
+        assert (run.part("touch")["violations"].values[-1] > 0) == broken
+        assert run.part("touch")["limited"].values[-1] > 0

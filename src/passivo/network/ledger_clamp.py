@@ -42,6 +42,8 @@ def exchange(m):
     if m[GONE] == 0.0:
         clamp_tick(m, CLAMP, m[ELAPSED] if m[ELAPSED] > 0.0 else m[LINK_PERIOD])
         m[ELAPSED] = 0.0
+        m[LIMITED] = m[CLAMP + CLAMP_LIMITED]
+        m[BROKEN] = m[CLAMP + CLAMP_OVERDRAWN] + m[CLAMP + CLAMP_BEYOND] + m[CLAMP + CLAMP_OVERLONG]
         for k in range(LINK_WIDTH):
             oppose(m, k, m[sections + CLAMP_FORCE * LINK_WIDTH + k])
     elif WATCHDOG and m[ELAPSED] >= m[CLAMP + CLAMP_LONGEST]:  # no sample: the force stands until the watchdog cuts it
@@ -89,7 +91,8 @@ class LedgerClamp(SampledJunction):
     environments stay passive but lose much of it.
 
     In a network, `encoder`, `delay`, `jitter`, `dropped` and `seed` are those of the sampled port; where positions come
-    late the assumptions do not hold.
+    late the assumptions do not hold. It records how often the force was limited so far, and how often an assumption was
+    surely broken (`run.part("touch")["violations"]`): by an operator beyond `hand`, a hold beyond `longest`.
     """
 
     mass: float | Sequence[Sequence[float]] | None = None
@@ -146,7 +149,10 @@ class LedgerClamp(SampledJunction):
         return {"junction": "LedgerClamp", **self.numbers(link)}
 
     def sections(self, link: Link) -> Mapping[str, int]:
-        return {**super().sections(link), "ELAPSED": 1, "CLAMP": size(link.width)}
+        return {"LIMITED": 1, "BROKEN": 1, **super().sections(link), "ELAPSED": 1, "CLAMP": size(link.width)}
+
+    def recorded(self) -> Mapping[str, str]:
+        return {"limited": "LIMITED", "violations": "BROKEN", **super().recorded()}
 
     def numbers(self, link: Link) -> dict[str, Any]:
         return {**super().numbers(link), "WATCHDOG": self.watchdog}
