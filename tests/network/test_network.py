@@ -475,6 +475,6 @@ def test_a_clamp_records_an_operator_beyond_the_bound():
         net.connect(device["handle"], wall["end"], pv.LedgerClamp(), "touch")
         net.observe(device["q"], wall["depth"])
         hand = {"device.hand": force}
-        run = pv.simulate(net, until=0.1, start={"device.q": -1e-4}, inputs=hand, engine="python")
+        run = pv.simulate(net, until=0.3, start={"device.q": -5e-3}, inputs=hand, engine="python")
         assert (run.part("touch")["violations"].values[-1] > 0) == broken
         assert run.part("touch")["limited"].values[-1] > 0
