@@ -16,8 +16,8 @@ __version__ = "0.1.0"
 
 _WHERE = {
     "passivo.errors": (
-        "PassivoError", "ModelError", "ExpressionError", "MethodError", "InputError", "FileError", "ScenarioError",
-        "StepError", "ConvergenceError", "DomainError", "NonFiniteError",
+        "PassivoError", "ModelError", "ExpressionError", "MethodError", "InputError", "FileError", "DeviceError",
+        "ScenarioError", "StepError", "ConvergenceError", "DomainError", "NonFiniteError",
     ),
     "passivo.ledger.verdict": ("Verdict",),
     "passivo.model.ports": ("Port", "effort", "flow"),
@@ -57,7 +57,11 @@ _WHERE = {
     "passivo.scenario.scenario": ("Scenario",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
-_MODULES = {"library": "passivo.model.library", "operators": "passivo.run.operators"}
+_MODULES = {
+    "library": "passivo.model.library",
+    "operators": "passivo.run.operators",
+    "devices": "passivo.device.catalogue",
+}
 _FUNCTIONS = (
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh",
     "exp", "log", "sqrt", "cbrt", "Abs", "sign", "Max", "Min",
@@ -84,8 +88,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from passivo.errors import (  # noqa: F401  # noqa: F401
+    from passivo.errors import (  # noqa: F401
         ConvergenceError,
+        DeviceError,
         DomainError,
         ExpressionError,
         FileError,

@@ -35,6 +35,10 @@ class FileError(PassivoError, ValueError):
     """A saved run that cannot be read."""
 
 
+class DeviceError(PassivoError, RuntimeError):
+    """A device that cannot be found, does not answer, or must not be used that way now."""
+
+
 class ScenarioError(PassivoError, ValueError):
     """A scenario file that cannot be used; the message names file and line (or the option) of each mistake."""
 

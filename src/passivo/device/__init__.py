@@ -1,0 +1,1 @@
+"""Devices: one interface, one file per driver."""

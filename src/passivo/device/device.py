@@ -1,0 +1,276 @@
+"""`Device`: the one interface of all haptic devices, simulated or real.
+
+    with pv.devices.Sim() as device:              # opened; no force acts yet
+        device.enable_forces()
+        while True:
+            state = device.wait_tick()            # or device.read()
+            answer = device.write([-k * state.position[0]])
+
+Every force that `write` lets through has passed a finite check, the device's force limit and a port ledger clamp, in
+this order. A loop (`pv.Loop`) does the same in machine code. Forces are what the handle feels, along its axes, in N.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from math import isfinite
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from passivo.device.state import Answer, DeviceInfo, DeviceState, Flags, Life, Status
+from passivo.errors import DeviceError, InputError, nearest
+from passivo.network.ledger_clamp import Clamp, LedgerClamp
+
+
+class Device(ABC):
+    """Base of all drivers. A driver writes `_open`, `_close`, `_read` and `_write`, and others where it needs them.
+
+    axes   the axes to be used, as "z" or "xy" or a sequence of names; the others get no force. Default: all
+    name   of the part in a network
+    clamp  options of the ledger clamp in front of the motors; what it leaves out comes from `info`
+    """
+
+    driver: ClassVar[str]  # its name on the command line
+
+    def __init__(self, *, axes: str | Sequence[str] | None = None, name: str = "device", clamp: Any = None):
+        self.name, self.wanted_axes = name, axes
+        self.clamp_options: LedgerClamp = LedgerClamp() if clamp is None else clamp
+        self._info: DeviceInfo | None = None
+        self._life, self._why = Life.CLOSED, ""
+        self._clamp: Clamp | None = None
+        self._last: DeviceState | None = None
+        self._guarded_at = 0.0  # host time of the last tick of the clamp
+        self._deadline = 0.0
+
+    # -- to be written by a driver ----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _open(self) -> DeviceInfo:
+        """Find the device, without energising it; raise `DeviceError` with the fix where that fails."""
+
+    @abstractmethod
+    def _read(self) -> DeviceState:
+        """The present state; raise `DeviceError` where the device does not answer."""
+
+    @abstractmethod
+    def _write(self, force: tuple[float, ...]) -> None:
+        """Let the motors push; one number for each axis of `info`, all finite and within the limits."""
+
+    def _close(self) -> None:
+        """Give the device free; must not raise."""
+
+    def _enable(self, on: bool) -> None:
+        """Switch the motors on or off, where the device can."""
+
+    def _calibrate(self) -> None:
+        """Find the zero of the sensors, where that is needed."""
+
+    def _wait(self, timeout: float) -> DeviceState:
+        """The next state of a device that owns the clock; raise `DeviceError` after `timeout` seconds without one."""
+        raise NotImplementedError
+
+    # -- life -------------------------------------------------------------------------------------------------------
+
+    @property
+    def info(self) -> DeviceInfo:
+        if self._info is None:
+            raise DeviceError(f"{self.name} is not open yet; call open(), or write 'with ... as device:'")
+        return self._info
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The axes in use."""
+        names = self.info.axes
+        if self.wanted_axes is None:
+            return names
+        chosen = tuple(self.wanted_axes)
+        for axis in chosen:
+            if axis not in names:
+                raise InputError(f"{self.info.model} has no axis {axis!r}; {nearest(axis, names)}")
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise InputError(f"axes must name each axis once, not {self.wanted_axes!r}; choose from {', '.join(names)}")
+        return chosen
+
+    @property
+    def indices(self) -> tuple[int, ...]:
+        """The places of the axes in use among all of the device's."""
+        return tuple(self.info.axes.index(axis) for axis in self.axes)
+
+    @property
+    def status(self) -> Status:
+        return Status(self._life, self._why)
+
+    def open(self) -> Self:
+        """Find the device. No force acts before `enable_forces`."""
+        if self._life is not Life.CLOSED:
+            raise DeviceError(f"{self.name} is already open; close it first")
+        self._info = self._open()
+        self._life, self._why = Life.OPEN, "no force acts yet"
+        try:
+            _ = self.axes
+        except InputError:
+            self.close()
+            raise
+        return self
+
+    def close(self) -> None:
+        """Forces off, and give the device free; may be called at any time."""
+        if self._life is Life.CLOSED:
+            return
+        self.stop()
+        self._close()
+        self._life, self._why = Life.CLOSED, ""
+
+    def __enter__(self) -> Self:
+        return self.open() if self._life is Life.CLOSED else self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def calibrate(self) -> None:
+        """Find the zero of the sensors, where the device needs that; forces must be off."""
+        self._must_be_open("calibrate")
+        if self._life is Life.ENABLED:
+            raise DeviceError(f"{self.name} cannot be calibrated while forces are enabled; call stop() first")
+        self._calibrate()
+
+    def enable_forces(self, on: bool = True) -> None:
+        """Let forces act from the next `write` on; the ledger of the clamp starts anew."""
+        self._must_be_open("enable forces")
+        if not on:
+            self.stop()
+            return
+        if not self.info.gives_force:
+            raise DeviceError(f"{self.info.model} cannot push; it only reports where it is")
+        self._enable(True)
+        self._clamp = self.guard(LedgerClamp).alone(len(self.axes), 1.0 / self.info.rate)
+        self._last = None
+        self._life, self._why = Life.ENABLED, ""
+
+    def stop(self, why: str = "stopped") -> None:
+        """No force from now on. Never raises: it is what is called when all else failed."""
+        if self._life in (Life.CLOSED, Life.LOST):
+            return
+        try:
+            self._write((0.0,) * self.info.degrees_of_freedom)
+            self._enable(False)
+            self._life, self._why = Life.STOPPED, why
+        except Exception as error:
+            self._life, self._why = Life.LOST, f"{why}; and it could not be told to stop: {error}"
+
+    def _must_be_open(self, what: str) -> None:
+        if self._life is Life.CLOSED:
+            raise DeviceError(f"{self.name} is closed: it cannot {what}; call open() first")
+        if self._life is Life.LOST:
+            raise DeviceError(f"{self.name} is lost ({self._why}); close it, plug it in and open it again")
+
+    # -- reading and writing ----------------------------------------------------------------------------------------
+
+    def read(self) -> DeviceState:
+        """The present state."""
+        self._must_be_open("be read")
+        return self._noted(self._read)
+
+    def wait_tick(self, timeout: float = 1.0) -> DeviceState:
+        """The next state: when the device has one, or where the client paces, at the next tick of `info.rate`."""
+        self._must_be_open("be waited for")
+        if self.info.owns_clock:
+            return self._noted(lambda: self._wait(timeout))
+        period, now = 1.0 / self.info.rate, time.monotonic()
+        self._deadline = max(self._deadline + period, now) if self._deadline else now
+        time.sleep(self._deadline - now)
+        return self.read()
+
+    def _noted(self, take: Any) -> DeviceState:
+        """A reading, unless the device is lost: then forces are off as far as we know."""
+        try:
+            state = take()
+        except DeviceError as error:
+            self._life, self._why = Life.LOST, str(error)
+            raise
+        if state.flags & Flags.UNPLUGGED:
+            self._life, self._why = Life.LOST, "unplugged"
+            raise DeviceError(f"{self.name} was unplugged")
+        self._last = state
+        return state
+
+    def write(self, force: Sequence[float] | float) -> Answer:
+        """Let the handle feel a force (N, one number for each axis in use) until the next one, and say what was done.
+
+        It answers the last `read`: the clamp takes the position from there, so read before every write.
+        """
+        wanted = np.atleast_1d(np.asarray(force, dtype=float))
+        if wanted.shape != (len(self.axes),):
+            raise InputError(
+                f"a force on {self.name} has {len(self.axes)} numbers ({', '.join(self.axes)}), not {force!r}"
+            )
+        if self._life is not Life.ENABLED or self._clamp is None:
+            return Answer.DISABLED
+        if self._last is None:
+            raise DeviceError("read the device before the first write: the clamp must know where the handle is")
+        answer = Answer.OK
+        size = float(np.linalg.norm(wanted))
+        if not isfinite(size):
+            wanted[:], answer = 0.0, Answer.CLAMPED
+        elif size > self.info.max_force:
+            wanted *= self.info.max_force / size
+            answer = Answer.SATURATED
+        clamp, at = self._clamp, self._last.host_time
+        elapsed = at - self._guarded_at if clamp.ticks else 1.0 / self.info.rate
+        limited, cut = clamp.limited, clamp.cut
+        position = [self._last.position[i] for i in self.indices]
+        given = np.atleast_1d(clamp.tick(position if len(position) > 1 else position[0], _one(-wanted), elapsed))
+        self._guarded_at = at
+        if clamp.limited > limited:
+            answer = Answer.CLAMPED
+        if clamp.cut > cut:
+            answer = Answer.LATE
+        try:
+            self._write(self.spread(-given))
+        except DeviceError as error:
+            self.stop(str(error))
+            raise
+        return answer
+
+    def spread(self, force: Sequence[float] | np.ndarray) -> tuple[float, ...]:
+        """A force over the axes in use as one over all axes."""
+        result = [0.0] * self.info.degrees_of_freedom
+        for i, value in zip(self.indices, force):
+            result[i] = float(value)
+        return tuple(result)
+
+    def guard(self, kind: type[LedgerClamp], options: LedgerClamp | None = None, **more: Any) -> Any:
+        """A clamp with what was given, and the rest from what is known of the device."""
+        given, info = self.clamp_options if options is None else options, self.info
+        known: dict[str, Any] = {name: getattr(given, name) for name in given.__dataclass_fields__}
+        if given.mass is None:
+            known["mass"] = info.mass
+        if not given.encoder:
+            known["encoder"] = info.encoder
+        if given.limit is None:
+            known["limit"] = info.max_force
+        if given.longest is None and info.watchdog is not None:
+            known.update(longest=info.watchdog, watchdog=True)
+        return kind(**known, **more)
+
+    @property
+    def step(self) -> Fraction:
+        """Seconds between two states."""
+        return Fraction(1) / Fraction(repr(float(self.info.rate)))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}, {self.status}>"
+
+
+def _one(values: np.ndarray) -> Any:
+    return values if len(values) > 1 else float(values[0])
+
+
+def renamed(info: DeviceInfo, **changes: Any) -> DeviceInfo:
+    """The same device with other facts, as a user may know them better."""
+    return replace(info, **changes)
