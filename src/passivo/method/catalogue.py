@@ -13,6 +13,7 @@ from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold
 from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler
 from passivo.method.runge_kutta import RK4, Heun
+from passivo.method.told import Told
 
 ALL = (
     ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
@@ -42,6 +43,8 @@ def method_from(description: Mapping[str, Any]) -> Method:
     """The method that `describe()` described."""
     options = dict(description)
     name = options.pop("kind")
+    if name == Told.__name__:  # nobody chooses it: it comes with a device
+        return Told()
     if name not in METHODS:
         return type(name, (Foreign,), {})()
     return METHODS[name](**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})

@@ -7,11 +7,12 @@ from typing import Any
 
 from passivo.errors import ModelError, nearest
 from passivo.model.coupled import Coupled
+from passivo.model.handle import Handle
 from passivo.model.monolithic import Monolithic
 from passivo.model.rendering import Rendering
 from passivo.model.system import Model, System
 
-KINDS = ("System", "Monolithic", "Rendering", "Coupled")
+KINDS = ("System", "Monolithic", "Rendering", "Coupled", "Handle")
 
 
 def model_from(description: Mapping[str, Any]) -> Model:
@@ -25,6 +26,8 @@ def model_from(description: Mapping[str, Any]) -> Model:
             return System.from_description(description)
         if kind == "Rendering":
             return Rendering.from_description(description)
+        if kind == "Handle":
+            return Handle(description["axes"], description["name"])
         if kind == "Coupled":
             (k,) = description["params"].values()
             return Coupled(model_from(description["parts"]["inner"]), description["port"], k, description["name"])

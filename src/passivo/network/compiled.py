@@ -17,7 +17,7 @@ from passivo.method.generate import Engine, traced
 from passivo.method.part import CompiledPart, checked_allowance, place_start
 from passivo.model.feedback import Law
 from passivo.model.system import Model
-from passivo.network.generate import key_of, row_names, source_text
+from passivo.network.generate import Live, key_of, row_names, source_text
 from passivo.network.junction import Link
 from passivo.network.network import Connection, Network
 from passivo.network.schedule import Plan
@@ -88,6 +88,8 @@ class CompiledNetwork:
                 member.model, member.method, float(member.step), view, engine, laws.get(key, {}), self.memory
             )
             self._set(view.DT, part.dt)
+            self._set(view.NOMINAL, part.dt if member.device is None else 0.0)  # what is measured has no pieces
+            self._set(view.PIECES, 1.0)
             self._set(view.PHASE + 1, net.periods[key])
             self.parts[key] = part
         self.links = {
@@ -207,23 +209,26 @@ def compile_network(
     laws: Mapping[str, Law] | None = None,
     engine: Engine = "numba",
     allowance: float | None = None,
+    live: Live | None = None,
 ) -> CompiledNetwork:
-    """Compile a network; `start` and `laws` name states and ports as "part.name"."""
+    """Compile a network; `start` and `laws` name states and ports as "part.name"; `live` is what a loop adds."""
     starts = split(net, start or {}, "state", net.states)
-    network = unplaced_network(net, laws, engine)
+    network = unplaced_network(net, laws, engine, live)
     network.allowance = checked_allowance(allowance)
     place_network(network, starts)
     return network
 
 
-def unplaced_network(net: Network, laws: Mapping[str, Law] | None = None, engine: Engine = "numba") -> CompiledNetwork:
+def unplaced_network(
+    net: Network, laws: Mapping[str, Law] | None = None, engine: Engine = "numba", live: Live | None = None
+) -> CompiledNetwork:
     """A compiled network that was not put into its first state yet."""
     if engine not in get_args(Engine):
         raise InputError(f"there is no engine {engine!r}; {nearest(str(engine), get_args(Engine))}")
     net.check()
     by_part = split(net, laws or {}, "port", net.ports)
     formulas = {key: traced(net.members[key].model, given) for key, given in by_part.items()}
-    module = cache.load(key_of(net, formulas, engine), lambda: source_text(net, formulas, engine))
+    module = cache.load(key_of(net, formulas, engine, live), lambda: source_text(net, formulas, engine, live))
     return CompiledNetwork(net, module, engine, by_part)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from passivo.ledger import accounts as A
@@ -27,7 +28,17 @@ if TYPE_CHECKING:
 Formulas = Mapping[str, Mapping[str, tuple[str, tuple[str, ...]]]]  # part -> port -> law
 
 
-def key_of(net: Network, formulas: Formulas, engine: Engine) -> list:
+@dataclass(frozen=True)
+class Live:
+    """What a loop adds to the module of a network: the text of imports, pieces, and entries that are called from it."""
+
+    header: str
+    pieces: Callable[..., Sequence[Piece]]  # of (layout, parts, links): they take their places in the layout
+    entries: Sequence[Callable | str]
+    key: Any  # plain data: all that shapes these
+
+
+def key_of(net: Network, formulas: Formulas, engine: Engine, live: Live | None = None) -> list:
     plan = Plan.of(net)
     observed = {signal: [sight.describe() for sight in shown] for signal, shown in net.observed.items()}
     parts = [[without_values(member.model.describe()), member.method.describe()] for member in net.members.values()]
@@ -40,10 +51,10 @@ def key_of(net: Network, formulas: Formulas, engine: Engine) -> list:
         for c, link in zip(net.connections, net.links)
     ]
     order = [list(plan.parts), plan.early, plan.late]
-    return ["network", parts, joints, order, observed, laws, engine, things]
+    return ["network", parts, joints, order, observed, laws, engine, things, *([live.key] if live else [])]
 
 
-def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
+def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | None = None) -> str:
     """Derive, generate, assemble: everything that needs SymPy."""
     from passivo.kernel import module
     from passivo.kernel.source import Layout
@@ -52,7 +63,15 @@ def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
     layout = Layout()
     for name in ("TICK", "STATUS", "FAILED", "ALL_CHANGE", "ALL_WORK", "ALL_LOST", "ALL_BOOKED", "ALL_SCALE"):
         layout.take(name, 1)
-    for name in ("COMMON_PERIOD", "TOTAL_COUNT", "TOTAL_WAIT", "TOTAL_EVERY", "TOTAL_CURSOR"):
+    for name in (
+        "COMMON_PERIOD",
+        "COMMON_SPAN",
+        "COMMON_PIECES",
+        "TOTAL_COUNT",
+        "TOTAL_WAIT",
+        "TOTAL_EVERY",
+        "TOTAL_CURSOR",
+    ):
         layout.take(name, 1)
     layout.take("COMMON_PHASE", 2)
     layout.take("TOTAL_TIME", 2)
@@ -65,6 +84,7 @@ def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
     rows += sum(piece.numbers["LINK_ROWS"] for piece in joints) + 1
     size = 1 + rows * A.LEDGER_COLUMNS
     layout.take("TOTAL_REPORT", size)
+    more = live.pieces(layout, pieces, dict(zip(plan.links, joints))) if live else ()
     own = [m.method.keeps_book for m in net.members.values()] + [c.through.keeps_book for c in net.connections]
     numbers = {**layout.sections, "SIZE": layout.size, "TOTAL_REPORT_SIZE": size, "KEEPS_BOOK": any(own)}
     numbers["EPSILON"] = 2.0**-52
@@ -73,8 +93,13 @@ def source_text(net: Network, formulas: Formulas, engine: Engine) -> str:
     assert not any(shared.numbers.keys() & piece.numbers.keys() for piece in (*pieces.values(), *joints))
     body = [piece.prefixed(plan.parts[key]) for key, piece in pieces.items()]
     body += [piece.prefixed(prefix) for piece, prefix in zip(joints, plan.links.values())]
-    tail = module.Piece({}, schedule.texts(net, plan), schedule.TOTAL_KERNELS)
-    return module.assemble(net.name, engine, [shared, head, *body, tail], [*schedule.entries(plan), schedule.run])
+    kernels, entries = schedule.TOTAL_KERNELS, [*schedule.entries(plan), schedule.run]
+    if live is None:
+        tail = module.Piece({}, schedule.texts(net, plan), kernels)
+        return module.assemble(net.name, engine, [shared, head, *body, tail], entries)
+    limits = {name: getattr(schedule, name) for name in ("LONGEST_PIECE", "MOST_PIECES")}
+    tail = module.Piece(limits, schedule.texts(net, plan, live=True), (*kernels, *schedule.LIVE_KERNELS))
+    return module.assemble(net.name, engine, [shared, head, *body, tail, *more], [*entries, *live.entries], live.header)
 
 
 def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece:
@@ -89,8 +114,9 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece
     driven = free + [f"{key}.{signal}" in net.signals for signal in model.signals]
     outside = tuple(s * len(driven) + k for s in range(stages) for k, is_free in enumerate(driven) if is_free)
     layout.size = numbers["SIZE"]
-    numbers.update(_placed(layout, {"DT": 1, "PHASE": 2, "FEED": 2, "WAIT": 1, "EVERY": 1, "CURSOR": 1}))
-    numbers.update(_placed(layout, {"TAKEN": width, "TAKEN_SIZE": width, "MOVED": width}))
+    numbers.update(placed(layout, {"DT": 1, "PHASE": 2, "FEED": 2, "WAIT": 1, "EVERY": 1, "CURSOR": 1}))
+    numbers.update(placed(layout, {"SPAN": 1, "PIECES": 1, "NOMINAL": 1}))
+    numbers.update(placed(layout, {"TAKEN": width, "TAKEN_SIZE": width, "MOVED": width}))
     numbers.update(FREE=outside or (0,), FREE_COUNT=len(outside), IS_FREE=tuple(free) or (False,))
     return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS))
 
@@ -105,7 +131,7 @@ def row_names(connection: Connection, link: Link) -> tuple[str, ...]:
     )
 
 
-def _placed(layout: Any, sizes: Mapping[str, int]) -> dict[str, int]:
+def placed(layout: Any, sizes: Mapping[str, int]) -> dict[str, int]:
     """Places for sections of a piece of its own."""
     places = {}
     for name, size in sizes.items():
@@ -126,11 +152,11 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
     rows = len(row_names(connection, link))
     report = 1 + numbers["SEEN_COUNT"] + rows * A.LEDGER_COLUMNS
     entries = ("CHANGE", "LOST", "BOOKED", "ASIDE", "SLACK", "REST")  # of a period, each begins at 0
-    singles = (*entries, "STORED", "BEYOND", "COUNT", "PERIOD", "WAIT", "EVERY", "CURSOR")
-    numbers.update(_placed(layout, {name: sizes[name] for name in ordered}))
-    numbers.update(_placed(layout, {f"LINK_{name}": 1 for name in singles}))
+    singles = (*entries, "STORED", "BEYOND", "COUNT", "PERIOD", "SPAN", "PIECES", "WAIT", "EVERY", "CURSOR")
+    numbers.update(placed(layout, {name: sizes[name] for name in ordered}))
+    numbers.update(placed(layout, {f"LINK_{name}": 1 for name in singles}))
     numbers.update(
-        _placed(
+        placed(
             layout,
             {
                 "PHASE": 2,
@@ -155,7 +181,7 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
         }  # fmt: skip
         numbers.update({f"{name}_{what}": place for what, place in places.items()})
         numbers.update({f"{name}_STRIDE": piece["WIDTH"] + piece["SIGNALS"], f"{name}_STAGES": piece["STAGES"]})
-        numbers.update({f"{name}_DT": piece["DT"], f"{name}_SIGN": side.sign})
+        numbers.update({f"{name}_DT": piece["DT"], f"{name}_STATE": piece["STATE"], f"{name}_SIGN": side.sign})
     if through.couples:
         piece, model = parts[connection.flow.member.name].numbers, connection.flow.member.model
         assert isinstance(model, Coupled)

@@ -40,13 +40,15 @@ class End:
 class Member:
     """A part of a network: `member["force"]` is its port (or signal, or state).
 
-    `model` is the `base` that was added, with the springs of couplings at its ports.
+    `model` is the `base` that was added, with the springs of couplings at its ports. The handle of a real device, which
+    knows its own method and step, carries that `device`, and joins a network when it is first connected or observed.
     """
 
     name: str
     base: Model
     method: Method
     step: Fraction
+    device: Any = None
 
     def __post_init__(self) -> None:
         self.model = self.base
@@ -106,14 +108,18 @@ class Network:
 
     def add(self, name: str, model: Model, method: Method | None = None, *, step: float) -> Member:
         """A new part; a model without states needs no method."""
-        name = checked_name(name, "the part's name")
-        if name in self._titles:
-            raise InputError(f"the network already has a part or connection {name!r}; choose another name")
+        name = self._new_name(name)
         if not isinstance(model, Model):
             raise ModelError(f"part {name!r} must be a System, not {quoted(model)}")
         chosen = checked_method(model, method)
         self.members[name] = Member(name, model, chosen, seconds(step, f"the step of part {name!r}"))
         return self.members[name]
+
+    def _new_name(self, name: str) -> str:
+        name = checked_name(name, "the part's name")
+        if name in self._titles:
+            raise InputError(f"the network already has a part or connection {name!r}; choose another name")
+        return name
 
     def connect(self, a: End, b: End, through: Junction | None = None, name: str | None = None) -> None:
         """Join an effort port and a flow port of equal width; the order of the two makes no difference."""
@@ -228,8 +234,11 @@ class Network:
     def _end(self, end: Any, verb: str) -> End:
         if not isinstance(end, End):
             raise InputError(f"{verb} takes ends such as part['force'], not {quoted(end)}")
-        if self.members.get(end.member.name) is not end.member:
+        if self.members.get(end.member.name) is end.member:
+            return end
+        if end.member.device is None:
             raise InputError(f"'{end}' belongs to another network; use a part that this one's add(...) returned")
+        self.members[self._new_name(end.member.name)] = end.member
         return end
 
     @property
@@ -324,6 +333,7 @@ class Network:
         for key, member in self.members.items():
             model, method, step = models.get(key, member.base), methods.get(key, member.method), steps.get(key)
             twin.add(key, model, method, step=member.step if step is None else step)  # type: ignore[arg-type]
+            twin.members[key].device = member.device
         for c in self.connections:
             ends = (twin.end(name) for name in c.named)
             twin.connect(*ends, through=through.get(c.name, c.through), name=c.name)

@@ -142,6 +142,30 @@ def run(m, table, out, ticks):
 
 TOTAL_KERNELS = (elapse, total_book, total_record)
 
+# -- kernels of a network against the clock ----------------------------------------------------------------------------
+
+LONGEST_PIECE = 1.5  # steps: what lasted longer is stepped in pieces
+MOST_PIECES = 1000.0
+
+
+def lengthen(m, phase, span, dt, pieces, nominal, elapsed):
+    """A tick took `elapsed` seconds; where a period ends with it, that is how long the period lasted.
+
+    A part that has a `nominal` step makes up for a long one in several steps of equal length.
+    """
+    m[span] += elapsed
+    if m[phase] + 1.0 < m[phase + 1]:
+        return
+    count = 1.0
+    if nominal > 0.0 and m[span] > LONGEST_PIECE * nominal:
+        count = min(float(int(m[span] / nominal + 0.5)), MOST_PIECES)
+    m[pieces] = count
+    m[dt] = m[span] / count
+    m[span] = 0.0
+
+
+LIVE_KERNELS = (lengthen,)
+
 # -- the order of things --------------------------------------------------------------------------------------------
 
 
@@ -209,8 +233,8 @@ def _refuse_early_sights(net: Network, early: set[str]) -> None:
                 )
 
 
-def texts(net: Network, plan: Plan) -> list[str]:
-    """`begin`, `end` and the reports of the whole network."""
+def texts(net: Network, plan: Plan, live: bool = False) -> list[str]:
+    """`begin`, `end` and the reports of the whole network; `live`, also what it takes to run against the clock."""
     links = {c.name: (c, link) for c, link in zip(net.connections, net.links)}
     slow_ends: dict[str, list[str]] = {key: [] for key in plan.parts}  # the links that turn when a part steps
     for name, (connection, link) in links.items():
@@ -228,7 +252,7 @@ def texts(net: Network, plan: Plan) -> list[str]:
             begin.when(f"{starts(device)} and m[{prefix}PHASE] > 0.0", [f"{prefix}track(m)"])
     for key in plan.early:
         prefix = plan.parts[key]
-        begin.when(starts(prefix), [*_step(plan, key), f"{prefix}expose(m)"])
+        begin.when(starts(prefix), [*_step(plan, key, live), f"{prefix}expose(m)"])
         for link in slow_ends[key]:
             begin.when(starts(link), [f"{link}turn(m)"])
 
@@ -238,7 +262,7 @@ def texts(net: Network, plan: Plan) -> list[str]:
     for key in plan.late:
         for link in slow_ends[key]:
             end.when(f"{link}due", [f"{link}turn(m)"])
-        end.when(f"{plan.parts[key]}due", _step(plan, key))
+        end.when(f"{plan.parts[key]}due", _step(plan, key, live))
     for name, (connection, link) in links.items():
         prefix = plan.links[name]
         if connection.through.couples:
@@ -247,7 +271,7 @@ def texts(net: Network, plan: Plan) -> list[str]:
             end.when(f"{prefix}due", [f"{prefix}move(m)", f"{plan.parts[part]}jump(m, {row}, m[{prefix}JUMP])"])
         end.when(f"{prefix}due", [f"{prefix}settle(m)", f"{prefix}link_record(m, out)"])
     end.when("COMMON_due", ["total_book(m)", "total_record(m, out)"])
-    return [begin.text, end.text, _report(plan)]
+    return [begin.text, end.text, _report(plan), *([_stretch(plan)] if live else [])]
 
 
 def starts(prefix: str) -> str:
@@ -278,17 +302,30 @@ class _Body:
         return "\n".join([*self.lines, "    return True"])
 
 
-def _step(plan: Plan, key: str) -> list[str]:
+def _step(plan: Plan, key: str, live: bool) -> list[str]:
     prefix, number = plan.parts[key], list(plan.parts).index(key)
-    return [
+    lines = [
         f"status = {prefix}tick(m, m[{prefix}DT])",
         "if status != OK:",
         "    m[STATUS] = float(status)",
         f"    m[FAILED] = {number}.0",
         "    return False",
         f"{prefix}share(m)",
-        f"{prefix}record(m, out)",
     ]
+    if live:
+        lines = [f"for _ in range(int(m[{prefix}PIECES])):", *(f"    {line}" for line in lines)]
+    return [*lines, f"{prefix}record(m, out)"]
+
+
+def _stretch(plan: Plan) -> str:
+    """`stretch`: a tick took so many seconds; tell all whose period ends with it."""
+    lines = ["def stretch(m, elapsed):"]
+    for p in plan.parts.values():
+        lines.append(f"    lengthen(m, {p}PHASE, {p}SPAN, {p}DT, {p}PIECES, m[{p}NOMINAL], elapsed)")
+    for p in plan.links.values():
+        lines.append(f"    lengthen(m, {p}PHASE, {p}LINK_SPAN, {p}LINK_PERIOD, {p}LINK_PIECES, 0.0, elapsed)")
+    lines.append("    lengthen(m, COMMON_PHASE, COMMON_SPAN, COMMON_PERIOD, COMMON_PIECES, 0.0, elapsed)")
+    return "\n".join(lines)
 
 
 def _report(plan: Plan) -> str:

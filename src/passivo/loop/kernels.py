@@ -1,0 +1,229 @@
+"""The loop as kernels, pasted into the module of its network: one tick, one device's reading, and the loop itself.
+
+A tick: wait for the deadline, read the devices, let every part whose period ends step by the time that really went by,
+let the junctions decide the forces of the periods that begin, write them.
+"""
+
+from __future__ import annotations
+
+from math import isfinite, log
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passivo.device.driver import *
+    from passivo.loop.atomics import load_acquire
+    from passivo.loop.clock import monotonic, wait_until
+    from passivo.loop.ring import push
+    from passivo.network.clamp import *
+    from passivo.network.guard import *
+    from passivo.provided import *
+
+# places in `book`, what Python and the loop tell each other
+B_PERIOD = 0  # seconds between two ticks
+B_LIMIT = 1  # ticks after which the loop stops by itself
+B_REAL = 2  # 1: against the clock; 0: simulated time, as fast as it goes
+B_SPIN = 3  # seconds before a deadline in which the clock is watched
+B_STOP = 4  # set by Python: stop
+B_TICKS = 5
+B_MISSED = 6  # deadlines that went by unused
+B_LATEST = 7  # the largest lateness, s
+B_BUSY = 8  # seconds of computing, and the most in one tick
+B_BUSIEST = 9
+B_FAILED = 10  # 1: a part of the network could not step
+B_BEGAN = 11  # the time of the first tick
+B_NOW = 12
+B_LATENESS = 13  # of the last tick
+B_ELAPSED = 14
+B_OVER = 15  # 1: the loop ended
+B_SIZE = 16
+
+# the histogram of lateness: bin k holds what is below LEAST * STEP**(k + 1)
+BIN_COUNT = 400
+BIN_LEAST = 1e-7
+BIN_STEP = 1.05
+
+
+# -- one device ------------------------------------------------------------------------------------------------------
+
+
+def accept(m):
+    """Take a reading over if it is a new one and makes sense; otherwise the handle stays where it was, GONE."""
+    flags = int(m[READ + R_FLAGS])
+    alarm = float(ALL_WELL)
+    if flags & FLAG_UNPLUGGED:
+        alarm = float(UNPLUGGED)
+    elif flags & FLAGS_FAULTY:
+        alarm = float(DEVICE_FAULT)
+    elif (flags & FLAG_NO_HAND) or (int(m[DEAD_MAN]) & int(m[READ + R_BUTTONS])) != int(m[DEAD_MAN]):
+        alarm = float(NO_HAND)
+    m[GUARD_ALARM] = max(alarm, m[STOP_ALARM]) if alarm != NO_HAND or m[STOP_ALARM] == 0.0 else m[STOP_ALARM]
+    good = True
+    if flags & FLAG_UNPLUGGED or not m[READ + R_SEQUENCE] > m[LAST_SEQUENCE]:
+        good = False
+        m[REFUSED_OLD] += 1.0
+    elif m[READ + R_TIME] <= m[LAST_TIME]:  # false where the device has no clock: NaN
+        good = False
+        m[REFUSED_TIME] += 1.0
+    else:
+        for k in range(CHOSEN_COUNT):
+            good = good and isfinite(m[READ + R_POSITION + CHOSEN[k]])
+        if not good:
+            m[REFUSED_VALUE] += 1.0
+    if isfinite(m[READ + R_SEQUENCE]):
+        m[LAST_SEQUENCE] = max(m[LAST_SEQUENCE], m[READ + R_SEQUENCE])
+    if isfinite(m[READ + R_TIME]):
+        m[LAST_TIME] = max(m[LAST_TIME], m[READ + R_TIME])
+    m[GUARD_GONE] = 0.0 if good else 1.0
+    if good:
+        for k in range(CHOSEN_COUNT):
+            m[TOLD + k] = m[READ + R_POSITION + CHOSEN[k]]
+
+
+def place_handle(m):
+    """The first reading: where the handle begins. Whether it could be used."""
+    for k in range(CHOSEN_COUNT):
+        m[HANDLE_STATE + k] = m[TOLD + k]
+        m[GUARD_MEASURED + k] = m[TOLD + k]
+    return m[GUARD_GONE] == 0.0 and m[GUARD_ALARM] != UNPLUGGED
+
+
+def reckon(m, elapsed):
+    """Before a tick is stepped: where the device dropped the force before its end, the work counts at worst."""
+    m[TOLD + CHOSEN_COUNT] = 0.0
+    if HAS_WATCHDOG and m[GUARD_ELAPSED] + elapsed > m[GUARD_CLAMP + CLAMP_LONGEST]:
+        m[TOLD + CHOSEN_COUNT] = 1.0
+        m[TOLD + CHOSEN_COUNT + 1] = max(m[GUARD_CLAMP + CLAMP_NEED], 0.0)
+    if m[GUARD_OWED] > 0.0:
+        m[TOLD + CHOSEN_COUNT] = 1.0
+        m[TOLD + CHOSEN_COUNT + 1] = m[GUARD_OWED]
+        m[GUARD_OWED] = 0.0
+
+
+def order(m):
+    """SAY: what the handle shall feel, over all axes."""
+    for k in range(AXES_COUNT):
+        m[SAY + k] = 0.0
+    for k in range(CHOSEN_COUNT):
+        m[SAY + CHOSEN[k]] = -m[GUARD_HELD + k]
+
+
+DEVICE_KERNELS = (accept, place_handle, reckon, order)
+
+
+# -- the whole ---------------------------------------------------------------------------------------------------------
+
+
+def pulse(m, table, out, elapsed):
+    """All that a tick computes; whether every part could step. What could not step is no longer heard."""
+    reckon_all(m, elapsed)
+    if m[LOOP_FAILED] == 0.0:
+        stretch(m, elapsed)
+        if end(m, out) and begin(m, table, out):
+            m[TICK] += 1.0
+            return
+        m[LOOP_FAILED] = 1.0
+        alarm_all(m, float(NETWORK_FAILED))
+    retreat(m, elapsed)
+
+
+def tally(bins, lateness):
+    """Count a lateness."""
+    place = 0
+    if lateness > BIN_LEAST:
+        place = min(int(log(lateness / BIN_LEAST) / log(BIN_STEP)), BIN_COUNT - 1)
+    bins[place] += 1
+
+
+def begin_all(m, table, out):
+    """From the first readings to the first forces; whether all readings could be used."""
+    good = place_all(m)
+    if not begin(m, table, out):
+        m[LOOP_FAILED] = 1.0
+        alarm_all(m, float(NETWORK_FAILED))
+    return good
+
+
+def first(m, box, tape, table, out, book, data, marks, row, spec):
+    """The first readings and the first forces; whether the readings could be used."""
+    now = monotonic(spec) if book[B_REAL] == 1.0 else book[B_BEGAN]
+    greet(m, box, tape, now)
+    if not begin_all(m, table, out):
+        return False
+    speak(m, box, now)
+    book[B_BEGAN] = now
+    book[B_NOW] = now
+    note(m, book, row)
+    push(data, marks, row, ROW_WIDTH)
+    return True
+
+
+def live(m, box, tape, table, out, book, lates, bins, data, marks, row, spec):
+    """Ticks until the limit or until told to stop, then damping, then no force."""
+    real = book[B_REAL] == 1.0
+    period = book[B_PERIOD]
+    now = book[B_NOW]
+    deadline = now
+    while True:
+        ticks = book[B_TICKS]
+        if ticks >= book[B_LIMIT] or load_acquire(book, B_STOP) != 0.0:
+            alarm_all(m, float(TOLD_TO_STOP))
+        if all_latched(m):
+            break
+        deadline += period
+        last = now
+        if real:
+            now = await_tick(m, box, book, deadline, spec)
+        else:
+            now = max(deadline, now) + lates[int(ticks) % lates.shape[0]]
+        lateness = max(now - deadline, 0.0)
+        tally(bins, lateness)
+        book[B_LATEST] = max(book[B_LATEST], lateness)
+        begun = now
+        now = listen(m, box, tape, now)
+        if real and now > begun:
+            now = wait_until(now, book[B_SPIN], spec)
+        elapsed = now - last
+        pulse(m, table, out, elapsed)
+        speak(m, box, now)
+        book[B_TICKS] += 1.0
+        book[B_NOW] = now
+        book[B_LATENESS] = lateness
+        book[B_ELAPSED] = elapsed
+        note(m, book, row)
+        push(data, marks, row, ROW_WIDTH)
+        if real:
+            done = monotonic(spec)
+            book[B_BUSY] += done - now
+            book[B_BUSIEST] = max(book[B_BUSIEST], done - now)
+            now = max(now, last)
+        else:
+            done = now
+        if done > deadline + period:  # deadlines that are over are not made up for: the next step is longer
+            missed = float(int((done - deadline) / period))
+            book[B_MISSED] += missed
+            deadline += missed * period
+    hush(m, box, now)
+    book[B_FAILED] = m[LOOP_FAILED]
+    book[B_OVER] = 1.0
+    return book[B_TICKS]
+
+
+def relive(m, box, tape, table, out, rows, row, book):
+    """Repeat recorded ticks from their readings; returns the first row that comes out otherwise, or their number."""
+    for i in range(rows.shape[0]):
+        recall(m, rows, i)
+        if i == 0:
+            begin_all(m, table, out)
+        else:
+            pulse(m, table, out, rows[i, ROW_ELAPSED])
+        for k in range(ROW_KEPT):
+            row[k] = rows[i, k]
+        note(m, book, row)
+        for k in range(ROW_KEPT, ROW_WIDTH):
+            if not (row[k] == rows[i, k] or (row[k] != row[k] and rows[i, k] != rows[i, k])):
+                return i
+    return rows.shape[0]
+
+
+KERNELS = (begin_all, pulse, tally)
+ENTRIES = (first, live)
