@@ -14,8 +14,8 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from fractions import Fraction
 from math import isfinite
 from typing import Any, ClassVar, Self
@@ -23,7 +23,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from passivo.device.state import Answer, DeviceInfo, DeviceState, Flags, Life, Status
-from passivo.errors import DeviceError, InputError, nearest
+from passivo.errors import DeviceError, InputError, nearest, quoted
 from passivo.network.ledger_clamp import Clamp, LedgerClamp
 
 
@@ -33,18 +33,27 @@ class Device(ABC):
     axes   the axes to be used, as "z" or "xy" or a sequence of names; the others get no force. Default: all
     name   of the part in a network
     clamp  options of the ledger clamp in front of the motors; what it leaves out comes from `info`
+    info   facts that are known better than the driver knows them, as {"mass": 0.12}
     """
 
     driver: ClassVar[str]  # its name on the command line
 
-    def __init__(self, *, axes: str | Sequence[str] | None = None, name: str = "device", clamp: Any = None):
-        self.name, self.wanted_axes = name, axes
+    def __init__(
+        self,
+        *,
+        axes: str | Sequence[str] | None = None,
+        name: str = "device",
+        clamp: Any = None,
+        info: Mapping[str, Any] | None = None,
+    ):
+        self.name, self.wanted_axes, self.facts = name, axes, checked(info or {})
         self.clamp_options: LedgerClamp = LedgerClamp() if clamp is None else clamp
         self._info: DeviceInfo | None = None
         self._life, self._why = Life.CLOSED, ""
         self._clamp: Clamp | None = None
         self._last: DeviceState | None = None
-        self._guarded_at = 0.0  # host time of the last tick of the clamp
+        self._guarded_at, self._guarded = 0.0, -1  # host time and number of the reading at the clamp's last tick
+        self._standing: np.ndarray = np.zeros(0)  # what the handle feels since then
         self._deadline = 0.0
 
     # -- to be written by a driver ----------------------------------------------------------------------------------
@@ -61,18 +70,23 @@ class Device(ABC):
     def _write(self, force: tuple[float, ...]) -> None:
         """Let the motors push; one number for each axis of `info`, all finite and within the limits."""
 
-    def _close(self) -> None:
+    def _close(self) -> None:  # noqa: B027
         """Give the device free; must not raise."""
 
-    def _enable(self, on: bool) -> None:
-        """Switch the motors on or off, where the device can."""
+    def _enable(self, on: bool) -> None:  # noqa: B027
+        """Switch the motors on or off, where the device can; off must be tried whatever happened before."""
 
-    def _calibrate(self) -> None:
+    def _calibrate(self) -> None:  # noqa: B027
         """Find the zero of the sensors, where that is needed."""
 
     def _wait(self, timeout: float) -> DeviceState:
         """The next state of a device that owns the clock; raise `DeviceError` after `timeout` seconds without one."""
         raise NotImplementedError
+
+    @classmethod
+    def probe(cls) -> tuple[bool, str]:
+        """Whether such a device can be used here, and a sentence: what was found or what is missing. No force acts."""
+        return True, "always there"
 
     # -- life -------------------------------------------------------------------------------------------------------
 
@@ -109,7 +123,8 @@ class Device(ABC):
         """Find the device. No force acts before `enable_forces`."""
         if self._life is not Life.CLOSED:
             raise DeviceError(f"{self.name} is already open; close it first")
-        self._info = self._open()
+        self._info = renamed(self._open(), **self.facts)
+        self._last = self._clamp = None
         self._life, self._why = Life.OPEN, "no force acts yet"
         try:
             _ = self.axes
@@ -123,8 +138,10 @@ class Device(ABC):
         if self._life is Life.CLOSED:
             return
         self.stop()
-        self._close()
-        self._life, self._why = Life.CLOSED, ""
+        try:
+            self._close()
+        finally:
+            self._life, self._why = Life.CLOSED, ""
 
     def __enter__(self) -> Self:
         return self.open() if self._life is Life.CLOSED else self
@@ -147,21 +164,29 @@ class Device(ABC):
             return
         if not self.info.gives_force:
             raise DeviceError(f"{self.info.model} cannot push; it only reports where it is")
-        self._enable(True)
         self._clamp = self.guard(LedgerClamp).alone(len(self.axes), 1.0 / self.info.rate)
-        self._last = None
+        self._last, self._guarded, self._standing = None, -1, np.zeros(len(self.axes))
+        self._enable(True)
         self._life, self._why = Life.ENABLED, ""
 
     def stop(self, why: str = "stopped") -> None:
         """No force from now on. Never raises: it is what is called when all else failed."""
         if self._life in (Life.CLOSED, Life.LOST):
             return
-        try:
-            self._write((0.0,) * self.info.degrees_of_freedom)
-            self._enable(False)
-            self._life, self._why = Life.STOPPED, why
-        except Exception as error:
-            self._life, self._why = Life.LOST, f"{why}; and it could not be told to stop: {error}"
+        problem = self._off()
+        self._life, self._why = Life.STOPPED, why
+        if problem:
+            self._life, self._why = Life.LOST, f"{why}; and it could not be told to stop: {problem}"
+
+    def _off(self) -> str:
+        """Force zero and motors off, both tried whatever happens; what went wrong, or nothing."""
+        problems = []
+        for act in (lambda: self._write((0.0,) * self.info.degrees_of_freedom), lambda: self._enable(False)):
+            try:
+                act()
+            except Exception as error:
+                problems.append(str(error) or type(error).__name__)
+        return "; ".join(dict.fromkeys(problems))
 
     def _must_be_open(self, what: str) -> None:
         if self._life is Life.CLOSED:
@@ -186,56 +211,70 @@ class Device(ABC):
         time.sleep(self._deadline - now)
         return self.read()
 
-    def _noted(self, take: Any) -> DeviceState:
-        """A reading, unless the device is lost: then forces are off as far as we know."""
+    def _noted(self, take: Callable[[], DeviceState]) -> DeviceState:
+        """A reading, unless the device is lost: then it is told to stop, whether or not it still listens."""
         try:
             state = take()
+            if state.flags & Flags.UNPLUGGED:
+                raise DeviceError(f"{self.name} was unplugged")
         except DeviceError as error:
+            self._off()
             self._life, self._why = Life.LOST, str(error)
             raise
-        if state.flags & Flags.UNPLUGGED:
-            self._life, self._why = Life.LOST, "unplugged"
-            raise DeviceError(f"{self.name} was unplugged")
         self._last = state
         return state
 
     def write(self, force: Sequence[float] | float) -> Answer:
         """Let the handle feel a force (N, one number for each axis in use) until the next one, and say what was done.
 
-        It answers the last `read`: the clamp takes the position from there, so read before every write.
+        It answers the last `read`: the clamp takes the position from there, so read before every write. Where no new
+        reading came since the last write, the force of that write stands.
         """
-        wanted = np.atleast_1d(np.asarray(force, dtype=float))
-        if wanted.shape != (len(self.axes),):
-            raise InputError(
-                f"a force on {self.name} has {len(self.axes)} numbers ({', '.join(self.axes)}), not {force!r}"
-            )
+        wanted = self.vector(force)
         if self._life is not Life.ENABLED or self._clamp is None:
             return Answer.DISABLED
         if self._last is None:
             raise DeviceError("read the device before the first write: the clamp must know where the handle is")
-        answer = Answer.OK
         size = float(np.linalg.norm(wanted))
-        if not isfinite(size):
-            wanted[:], answer = 0.0, Answer.CLAMPED
-        elif size > self.info.max_force:
+        finite, saturated = isfinite(size), size > self.info.max_force
+        if not finite:
+            wanted[:] = 0.0
+        elif saturated:
             wanted *= self.info.max_force / size
-            answer = Answer.SATURATED
-        clamp, at = self._clamp, self._last.host_time
-        elapsed = at - self._guarded_at if clamp.ticks else 1.0 / self.info.rate
-        limited, cut = clamp.limited, clamp.cut
-        position = [self._last.position[i] for i in self.indices]
-        given = np.atleast_1d(clamp.tick(position if len(position) > 1 else position[0], _one(-wanted), elapsed))
-        self._guarded_at = at
-        if clamp.limited > limited:
-            answer = Answer.CLAMPED
-        if clamp.cut > cut:
-            answer = Answer.LATE
+        cut = self._guard(self._last, wanted)
         try:
-            self._write(self.spread(-given))
+            self._write(self.spread(self._standing))
         except DeviceError as error:
             self.stop(str(error))
             raise
-        return answer
+        if cut:
+            return Answer.LATE
+        if not (finite and np.allclose(self._standing, wanted, rtol=1e-9, atol=1e-12)):
+            return Answer.CLAMPED
+        return Answer.SATURATED if saturated else Answer.OK
+
+    def vector(self, force: Sequence[float] | float) -> np.ndarray:
+        """A force as one number for each axis in use, the caller's own untouched."""
+        try:
+            wanted = np.array(force, dtype=float, ndmin=1)
+        except (TypeError, ValueError):
+            wanted = np.zeros(0)
+        if wanted.shape != (len(self.axes),):
+            numbers = f"{len(self.axes)} numbers ({', '.join(self.axes)})"
+            raise InputError(f"a force on {self.name} has {numbers}, not {quoted(force)}")
+        return wanted
+
+    def _guard(self, state: DeviceState, wanted: np.ndarray) -> bool:
+        """As much of the wanted force as the clamp lets through, into `_standing`; whether the watchdog was faster."""
+        clamp = self._clamp
+        assert clamp is not None
+        if state.sequence == self._guarded:
+            return False
+        elapsed = state.host_time - self._guarded_at if clamp.ticks else 1.0 / self.info.rate
+        position, cuts = np.array([state.position[i] for i in self.indices]), clamp.cut
+        self._standing = -np.atleast_1d(clamp.tick(_one(position), _one(-wanted), elapsed))
+        self._guarded_at, self._guarded = state.host_time, state.sequence
+        return clamp.cut > cuts
 
     def spread(self, force: Sequence[float] | np.ndarray) -> tuple[float, ...]:
         """A force over the axes in use as one over all axes."""
@@ -247,7 +286,7 @@ class Device(ABC):
     def guard(self, kind: type[LedgerClamp], options: LedgerClamp | None = None, **more: Any) -> Any:
         """A clamp with what was given, and the rest from what is known of the device."""
         given, info = self.clamp_options if options is None else options, self.info
-        known: dict[str, Any] = {name: getattr(given, name) for name in given.__dataclass_fields__}
+        known: dict[str, Any] = {field.name: getattr(given, field.name) for field in fields(given)}
         if given.mass is None:
             known["mass"] = info.mass
         if not given.encoder:
@@ -269,6 +308,21 @@ class Device(ABC):
 
 def _one(values: np.ndarray) -> Any:
     return values if len(values) > 1 else float(values[0])
+
+
+FIXED = ("driver", "axes", "owns_clock")  # facts that belong to the driver's code
+POSITIVE = ("max_force", "mass", "rate", "max_speed")
+
+
+def checked(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Facts about a device as a user gave them."""
+    names = [field.name for field in fields(DeviceInfo) if field.name not in FIXED]
+    for name, value in facts.items():
+        if name not in names:
+            raise InputError(f"info has no {name!r} that could be set; {nearest(name, names)}")
+        if name in POSITIVE and not (isinstance(value, int | float) and 0.0 < value < float("inf")):
+            raise InputError(f"{name} of a device is a positive number, not {quoted(value)}")
+    return dict(facts)
 
 
 def renamed(info: DeviceInfo, **changes: Any) -> DeviceInfo:
