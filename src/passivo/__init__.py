@@ -55,6 +55,11 @@ _WHERE = {
     "passivo.sweep.sweep": ("sweep",),
     "passivo.sweep.keep": ("Reduce",),
     "passivo.scenario.scenario": ("Scenario",),
+    "passivo.device.device": ("Device",),
+    "passivo.device.state": ("Answer", "DeviceInfo", "DeviceState"),
+    "passivo.loop.loop": ("Loop",),
+    "passivo.loop.safety": ("Safety",),
+    "passivo.loop.report": ("LoopReport",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _WHERE.items() for name in names}
 _MODULES = {
@@ -88,6 +93,9 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
+    from passivo.device import catalogue as devices  # noqa: F401
+    from passivo.device.device import Device  # noqa: F401
+    from passivo.device.state import Answer, DeviceInfo, DeviceState  # noqa: F401
     from passivo.errors import (  # noqa: F401
         ConvergenceError,
         DeviceError,
@@ -103,6 +111,9 @@ if TYPE_CHECKING:
         StepError,
     )
     from passivo.ledger.verdict import Verdict  # noqa: F401
+    from passivo.loop.loop import Loop  # noqa: F401
+    from passivo.loop.report import LoopReport  # noqa: F401
+    from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401

@@ -22,9 +22,14 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from passivo.device.boxed import boxed_driver
+from passivo.device.driver import Driver
 from passivo.device.state import Answer, DeviceInfo, DeviceState, Flags, Life, Status
 from passivo.errors import DeviceError, InputError, nearest, quoted
+from passivo.method.told import Told
+from passivo.model.handle import Handle
 from passivo.network.ledger_clamp import Clamp, LedgerClamp
+from passivo.network.network import End, Member
 
 
 class Device(ABC):
@@ -50,6 +55,7 @@ class Device(ABC):
         self.clamp_options: LedgerClamp = LedgerClamp() if clamp is None else clamp
         self._info: DeviceInfo | None = None
         self._life, self._why = Life.CLOSED, ""
+        self._member: Any = None
         self._clamp: Clamp | None = None
         self._last: DeviceState | None = None
         self._guarded_at, self._guarded = 0.0, -1  # host time and number of the reading at the clamp's last tick
@@ -283,8 +289,14 @@ class Device(ABC):
             result[i] = float(value)
         return tuple(result)
 
-    def guard(self, kind: type[LedgerClamp], options: LedgerClamp | None = None, **more: Any) -> Any:
-        """A clamp with what was given, and the rest from what is known of the device."""
+    def guard(
+        self,
+        kind: type[LedgerClamp],
+        options: LedgerClamp | None = None,
+        holds: Mapping[str, Any] | None = None,
+        **more: Any,
+    ) -> Any:
+        """A clamp with what was given, and the rest from what is known of the device; `holds`: how long forces last."""
         given, info = self.clamp_options if options is None else options, self.info
         known: dict[str, Any] = {field.name: getattr(given, field.name) for field in fields(given)}
         if given.mass is None:
@@ -293,9 +305,23 @@ class Device(ABC):
             known["encoder"] = info.encoder
         if given.limit is None:
             known["limit"] = info.max_force
-        if given.longest is None and info.watchdog is not None:
-            known.update(longest=info.watchdog, watchdog=True)
+        if holds is None and info.watchdog is not None:
+            holds = {"longest": info.watchdog, "watchdog": True}
+        if given.longest is None and holds is not None:
+            known.update(holds)
         return kind(**known, **more)
+
+    # -- as a part of a network -------------------------------------------------------------------------------------
+
+    def __getitem__(self, name: str) -> End:
+        """The port "handle", or a state such as "position", for `connect` and `observe` of a network."""
+        if self._member is None or self._member.base.axes != self.axes:
+            self._member = Member(self.name, Handle(self.axes, self.name), Told(), self.step, device=self)
+        return self._member[name]
+
+    def driver_piece(self) -> Driver:
+        """What the device brings into a compiled loop; here: a box that its `_wait` or `_read` and `_write` serve."""
+        return boxed_driver(self)
 
     @property
     def step(self) -> Fraction:

@@ -67,7 +67,7 @@ FAULT_JUMP = 7
 
 
 def hear(m, box, tape, now):
-    """Move the handle up to `now` and read its sensors into READ; the time it is then: a stalled device answers late."""
+    """Move the handle up to `now` and read its sensors into READ; returns the time: a stalled device answers late."""
     if m[SIM + SIM_SEQUENCE] == 0.0:
         m[SIM + SIM_TIME] = now
         m[SIM + SIM_BEGAN] = now

@@ -1,4 +1,4 @@
-"""From a network with devices to what a loop adds to its module: for each device a piece, and the texts that call them."""
+"""What a loop adds to the module of a network: for each device a piece, and the texts that call all of them."""
 
 from __future__ import annotations
 
@@ -194,7 +194,10 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
         ]
         note += [f"    for k in range({size}):", f"        row[{at} + k] = m[{d}READ + k]"]
         note += [f"    row[{at + size}] = m[{d}STOP_ALARM]"]
-        recall += [f"    m[{d}STOP_ALARM] = rows[i, {at + size}]", f"    m[{j}ALARM] = max(m[{j}ALARM], m[{d}STOP_ALARM])"]
+        recall += [
+            f"    m[{d}STOP_ALARM] = rows[i, {at + size}]",
+            f"    m[{j}ALARM] = max(m[{j}ALARM], m[{d}STOP_ALARM])",
+        ]
         recall += [f"    for k in range({size}):", f"        m[{d}READ + k] = rows[i, {at} + k]"]
         recall += [f"    if i == 0 or m[{p}PHASE] + 1.0 >= m[{p}PHASE + 1]:", f"        {d}accept(m)"]
         note += [f"    for k in range({seat.width}):", f"        row[{result} + k] = -m[{d}GUARD_WANTED + k]"]

@@ -74,9 +74,8 @@ def accept(m):
     if isfinite(m[READ + R_TIME]):
         m[LAST_TIME] = max(m[LAST_TIME], m[READ + R_TIME])
     m[GUARD_GONE] = 0.0 if good else 1.0
-    if good:
-        for k in range(CHOSEN_COUNT):
-            m[TOLD + k] = m[READ + R_POSITION + CHOSEN[k]]
+    for k in range(CHOSEN_COUNT):
+        m[TOLD + k] = m[READ + R_POSITION + CHOSEN[k]] if good else m[HANDLE_STATE + k]
 
 
 def place_handle(m):

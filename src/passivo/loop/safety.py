@@ -24,7 +24,7 @@ class Safety:
 
     max_force  largest norm of the force; at most the device's
     slew       largest change of the force, N/s (default: the largest force in 5 ms)
-    ramp       seconds over which forces fade in at the start
+    ramp       seconds over which a force fades in that is wanted from the very start; one that grows from 0 needs none
     max_speed  speed of the handle beyond which it is damped (default: the device's)
     patience   seconds without a good reading, or without a force that is a number, after which it is damped
     linger     seconds of damping before no force acts any more
@@ -67,7 +67,9 @@ class Safety:
                 f"safety: max_speed {self.max_speed:g} m/s is above the {info.max_speed:g} m/s of {info.model}"
             )
         if self.drag is not None and info.max_damping and self.drag > info.max_damping:
-            raise InputError(f"safety: drag {self.drag:g} N s/m is above the {info.max_damping:g} N s/m of {info.model}")
+            raise InputError(
+                f"safety: drag {self.drag:g} N s/m is above the {info.max_damping:g} N s/m of {info.model}"
+            )
         if self.dead_man is not None and not 0 <= self.dead_man < info.buttons:
             raise InputError(f"safety: {info.model} has {info.buttons} buttons; there is no button {self.dead_man!r}")
         if not isinstance(through, LedgerClamp | Direct):

@@ -165,8 +165,12 @@ def shape_wanted(m):
                 m[WANTED + k] = m[SHAPED + k] + share * (m[WANTED + k] - m[SHAPED + k])
         if not within(m):
             m[COUNTS + COUNT_LIMITED] += 1.0
+        wants = False
         for k in range(LINK_WIDTH):
             m[SHAPED + k] = m[WANTED + k]
+            wants = wants or m[WANTED + k] != 0.0
+        if not wants:
+            m[RAMPED] = 1.0
         if m[RAMPED] < 1.0:
             m[COUNTS + COUNT_RAMPED] += 1.0
             for k in range(LINK_WIDTH):
@@ -203,7 +207,7 @@ class Guard(LedgerClamp):
 
     slew      largest change of the force, N/s
     most      largest norm of the force, N
-    ramp      seconds over which forces fade in
+    ramp      seconds over which a force fades in that is wanted from the very start; one that grows from 0 needs none
     fastest   speed of the handle beyond which it is damped, m/s
     patience  seconds without a good reading, or without a force that is a number, after which it is damped
     linger    seconds of damping before no force acts any more
