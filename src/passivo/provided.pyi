@@ -336,3 +336,77 @@ TOTAL_CURSOR: int
 def total_report(m) -> None: ...
 def begin(m, table, out) -> bool: ...  # Inputs and exchanges of the periods that begin at tick t.
 def end(m, out) -> bool: ...  # Steps and books of the periods that end there.
+
+# -- a guard in front of a device
+EFFORT_STATE: int  # the states of the part at the effort end
+MODE: int  # what a guard does, why, and for how long
+REASON: int
+AGE: int
+SILENCE: int  # seconds without a good reading, without a force that is a number
+DEAF: int
+ALARM: int  # what is wrong, as the loop says
+RAMPED: int
+OWED: int  # joules that a dropped force may have given out
+SHAPED: int
+WANTED: int
+SAFETY: int
+COUNTS: int
+CLAMPS: bool
+
+# -- a device in a loop
+READ: int  # the last reading, and what the device shall feel, over all axes
+SAY: int
+TOLD: int  # the signals of the handle
+HANDLE_STATE: int
+CHOSEN: tuple[int, ...]  # the axes in use
+CHOSEN_COUNT: int
+AXES_COUNT: int
+LAST_SEQUENCE: int
+LAST_TIME: int
+REFUSED_OLD: int
+REFUSED_TIME: int
+REFUSED_VALUE: int
+DEAD_MAN: int  # buttons that must be held
+STOP_ALARM: int
+HAS_WATCHDOG: bool
+GUARD_GONE: int  # sections of the device's guard
+GUARD_ALARM: int
+GUARD_MEASURED: int
+GUARD_ELAPSED: int
+GUARD_CLAMP: int
+GUARD_OWED: int
+GUARD_HELD: int
+FLAG_UNPLUGGED: int
+FLAG_NO_HAND: int
+FLAGS_FAULTY: int
+FINE: int
+SIM: int  # a simulated device
+AXES: int
+PUSH: int
+SIM_DELAY: int
+FAULT_LIST: int
+BOX: int  # a driver in Python
+BOXED_SIZE: int
+BOXED_AXES: int
+HEARD: int
+
+# -- a loop
+LOOP_FAILED: int
+ROW_ELAPSED: int  # of a recorded row: its parts
+ROW_KEPT: int
+ROW_WIDTH: int
+
+def tick(m, h) -> int: ...
+def stretch(m, elapsed) -> None: ...  # A tick took so long.
+def retreat(m, elapsed) -> None: ...  # A tick of the devices alone.
+def greet(m, box, tape, now) -> None: ...  # The first reading of every device.
+def place_all(m) -> bool: ...
+def listen(m, box, tape, now) -> float: ...  # A reading of every device that is due.
+def reckon_all(m, elapsed) -> None: ...
+def speak(m, box, now) -> None: ...
+def hush(m, box, now) -> None: ...
+def alarm_all(m, reason) -> None: ...
+def all_latched(m) -> bool: ...
+def await_tick(m, box, book, deadline, spec) -> float: ...
+def note(m, book, row) -> None: ...  # The row of a tick.
+def recall(m, rows, i) -> None: ...

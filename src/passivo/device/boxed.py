@@ -60,10 +60,10 @@ def arrange(m):
     m[HEARD] = 0.0
 
 
-def await_reading(m, box, period, deadline, spec):
-    """Until there is a new reading, but no longer than half a period beyond the deadline."""
+def await_reading(m, box, patience, deadline, spec):
+    """Until there is a new reading, but not much beyond the deadline."""
     now = monotonic(spec)
-    while load_acquire(box, int(m[BOX]) + BOX_PUBLISHED) == m[HEARD] and now < deadline + 0.5 * period:
+    while load_acquire(box, int(m[BOX]) + BOX_PUBLISHED) == m[HEARD] and now < deadline + patience:
         now = wait_until(now + NAP, 0.0, spec)
     return now
 

@@ -319,6 +319,9 @@ class Device(ABC):
             self._member = Member(self.name, Handle(self.axes, self.name), Told(), self.step, device=self)
         return self._member[name]
 
+    def seated(self, memory: np.ndarray, number: Callable[[str], int]) -> None:  # noqa: B027
+        """A loop has begun to run it, in this memory; `number` finds its places."""
+
     def driver_piece(self) -> Driver:
         """What the device brings into a compiled loop; here: a box that its `_wait` or `_read` and `_write` serve."""
         return boxed_driver(self)

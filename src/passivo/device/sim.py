@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
@@ -56,7 +56,7 @@ SIM_FAILED = 16  # the physics could not be stepped
 SIM_HEAD = 17
 
 MOST_FAULTS = 64
-FAULTS = ("nan", "infinite", "frozen", "backwards", "stall", "unplug", "jump")
+KINDS = ("nan", "infinite", "frozen", "backwards", "stall", "unplug", "jump")
 FAULT_NAN = 1
 FAULT_INFINITE = 2
 FAULT_FROZEN = 3
@@ -191,8 +191,8 @@ class Fault:
     end: float = inf
 
     def __post_init__(self) -> None:
-        if self.kind not in FAULTS:
-            raise InputError(f"there is no fault {self.kind!r}; {nearest(str(self.kind), FAULTS)}")
+        if self.kind not in KINDS:
+            raise InputError(f"there is no fault {self.kind!r}; {nearest(str(self.kind), KINDS)}")
         if not 0.0 <= self.begin < self.end or (self.kind == "stall" and not isfinite(self.end)):
             raise InputError(f"a fault lasts from begin to a later end, not from {self.begin!r} to {self.end!r}")
 
@@ -211,7 +211,8 @@ class Sim(Device):
     rate           readings per second
     pace           "client": it is read whenever the client wants; "device": it says when a reading is there
     drift          by which share its clock is fast, where it paces
-    watchdog       seconds after which it drops a force by itself; default 1.5 periods; None: never
+    watchdog       seconds after which it drops a force by itself, for a guarantee that also holds while the program is
+                   stuck, at the price of fidelity; None: never
     max_force      N; larger forces are cut
     faults         what goes wrong on purpose: `[("nan", 0.5, 0.51), ("unplug", 2.0)]`, see `Fault`
     seed           of jitter and losses
@@ -236,7 +237,7 @@ class Sim(Device):
         rate: float = 1000.0,
         pace: Pace = "client",
         drift: float = 0.0,
-        watchdog: float | Literal["usual"] | None = "usual",
+        watchdog: float | None = None,
         max_force: float = 30.0,
         faults: Sequence[Fault | Sequence[Any]] = (),
         seed: int = 0,
@@ -247,7 +248,9 @@ class Sim(Device):
         engine: Engine = "numba",
     ):
         super().__init__(axes=axes, name=name, clamp=clamp)
-        positive = {"mass": mass, "rate": rate, "max_force": max_force}
+        positive: dict[str, Any] = {"mass": mass, "rate": rate, "max_force": max_force}
+        if watchdog is not None:
+            positive["watchdog"] = watchdog
         for what, value in {**positive, "damping": damping, "friction": friction, "encoder": encoder}.items():
             if not isinstance(value, int | float) or not 0.0 <= value < inf or (what in positive and value == 0.0):
                 bound = "> 0" if what in positive else ">= 0"
@@ -268,11 +271,11 @@ class Sim(Device):
         self.mass, self.damping, self.friction, self.encoder = float(mass), float(damping), float(friction), encoder
         self.delay, self.jitter, self.dropped, self.seed = delay, jitter, dropped, seed
         self.operator = push(0.0) if operator is None else operator
-        self.watchdog = 1.5 / rate if watchdog == "usual" else watchdog
+        self.watchdog = watchdog
         self.pace, self.drift, self.rate, self.max_force, self.engine = pace, drift, float(rate), max_force, engine
         self.dof = degrees_of_freedom
         self.start = tuple(np.broadcast_to(np.asarray(start, dtype=float), (self.dof,)).tolist())
-        self.seat: tuple[np.ndarray, int] | None = None  # memory of the loop that runs it, and where
+        self._seat: tuple[np.ndarray, int] | None = None  # memory of the loop that runs it, and where
         self._due = 0.0
 
     # -- the physics --------------------------------------------------------------------------------------------------
@@ -350,6 +353,9 @@ class Sim(Device):
             (*body.kernels, uniform, travel, hear, arrange, say),
         )
 
+    def seated(self, memory: np.ndarray, number: Callable[[str], int]) -> None:
+        self._seat = (memory, number("SIM"))
+
     def _fill(self, memory: np.ndarray, number: Any, tape_at: int, seconds: float) -> np.ndarray:
         """Set up the simulation in a memory; `number` finds its places. Returns its tape, which begins at `tape_at`."""
         sim = number("SIM")
@@ -365,7 +371,7 @@ class Sim(Device):
             memory[sim + place] = value
         for i, fault in enumerate(self.faults):
             at = number("FAULT_LIST") + 3 * i
-            memory[at : at + 3] = [FAULTS.index(fault.kind) + 1, fault.begin, fault.end]
+            memory[at : at + 3] = [KINDS.index(fault.kind) + 1, fault.begin, fault.end]
         return values
 
     # -- alone --------------------------------------------------------------------------------------------------------
@@ -446,7 +452,7 @@ class Sim(Device):
         return float(self._true(SIM_LEAST))
 
     def _true(self, place: int) -> float:
-        memory, at = self.seat if self.seat is not None else (self._memory, self._module.SIM)
+        memory, at = self._seat if self._seat is not None else (self._memory, self._module.SIM)
         return memory[at + place]
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from passivo.ledger import accounts as A
 
 Kind = Literal["exact", "passive", "booked", "active", "none"]
+ROUNDED = 1e-9  # an allowance that is met but for the rounding of long sums is met
 BOUNDED = 1.01
 
 
@@ -125,7 +126,7 @@ def _judge_row(row: np.ndarray, name: str, allowance: float, stopped: str) -> Ve
         kind, reason = "none", "the ledger holds a number that is not finite"
     elif row[A.A_ROSE] == 0.0:
         kind = "exact" if row[A.A_FELL] == 0.0 else "passive"
-    elif row[A.A_MISSED] == 0.0 and bias <= allowance:
+    elif row[A.A_MISSED] == 0.0 and bias - roundoff <= allowance * (1.0 + ROUNDED):
         kind = "booked"
     else:
         kind = "active"

@@ -225,7 +225,7 @@ def _await(places: Sequence[Seat]) -> list[str]:
     head = ["def await_tick(m, box, book, deadline, spec):"]
     if not pacing:
         return [*head, "    return wait_until(deadline, book[B_SPIN], spec)"]
-    return [*head, f"    return {pacing[0].prefix}await_reading(m, box, book[B_PERIOD], deadline, spec)"]
+    return [*head, f"    return {pacing[0].prefix}await_reading(m, box, book[B_PATIENCE], deadline, spec)"]
 
 
 def _arrange(places: Sequence[Seat]) -> str:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from passivo.loop.atomics import load_acquire
     from passivo.loop.clock import monotonic, wait_until
     from passivo.loop.ring import push
-    from passivo.network.clamp import *
-    from passivo.network.guard import *
+    from passivo.network.clamp import CLAMP_LONGEST, CLAMP_NEED
+    from passivo.network.guard import ALL_WELL, DEVICE_FAULT, NETWORK_FAILED, NO_HAND, TOLD_TO_STOP, UNPLUGGED
     from passivo.provided import *
 
 # places in `book`, what Python and the loop tell each other
@@ -35,7 +35,9 @@ B_NOW = 12
 B_LATENESS = 13  # of the last tick
 B_ELAPSED = 14
 B_OVER = 15  # 1: the loop ended
-B_SIZE = 16
+B_PATIENCE = 16  # seconds beyond its time that a reading is waited for
+B_PACED = 17  # 1: a device tells the time, not the clock
+B_SIZE = 18
 
 # the histogram of lateness: bin k holds what is below LEAST * STEP**(k + 1)
 BIN_COUNT = 400
@@ -194,9 +196,10 @@ def live(m, box, tape, table, out, book, lates, bins, data, marks, row, spec):
             done = monotonic(spec)
             book[B_BUSY] += done - now
             book[B_BUSIEST] = max(book[B_BUSIEST], done - now)
-            now = max(now, last)
         else:
             done = now
+        if book[B_PACED] == 1.0:
+            deadline = now
         if done > deadline + period:  # deadlines that are over are not made up for: the next step is longer
             missed = float(int((done - deadline) / period))
             book[B_MISSED] += missed

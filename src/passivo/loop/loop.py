@@ -22,7 +22,7 @@ from passivo.loop.ring import Ring
 from passivo.loop.safety import Safety
 from passivo.method.generate import Engine
 from passivo.network import guard as G
-from passivo.network.clamp import CLAMP_CUT, CLAMP_DAMPED, CLAMP_LIMITED, CLAMP_REFUSED
+from passivo.network.clamp import CLAMP_CUT, CLAMP_DAMPED, CLAMP_LIMITED, CLAMP_OVERLONG, CLAMP_REFUSED
 from passivo.network.compiled import CompiledNetwork, compile_network, split
 from passivo.network.network import Network
 from passivo.run.inputs import network_inputs
@@ -136,7 +136,13 @@ class Session:
         self.memory, self.module = self.network.memory, self.network.module
         self.book, self.setup = loop.book, []
         self.book[:] = 0.0
-        self.book[[K.B_PERIOD, K.B_LIMIT, K.B_REAL, K.B_SPIN]] = [loop.period, ticks, loop.clock == "real", SPIN]
+        paced = any(seat.device.info.owns_clock and seat.driver.boxed for seat in loop.places)
+        told = {
+            K.B_PERIOD: loop.period, K.B_LIMIT: ticks, K.B_REAL: loop.clock == "real", K.B_SPIN: SPIN,
+            K.B_PATIENCE: loop.safety.patience / 2.0, K.B_PACED: paced,
+        }  # fmt: skip
+        for place, value in told.items():
+            self.book[place] = value
         self.bins = np.zeros(K.BIN_COUNT, dtype=np.int64)
         self.ring = Ring(self.module.ROW_WIDTH, KEPT)
         self.row, self.spec, self.out = np.zeros(self.module.ROW_WIDTH), np.zeros(2, dtype=np.int64), np.zeros(1)
@@ -165,8 +171,7 @@ class Session:
             self.memory[self.number(seat, "DEAD_MAN")] = 0.0 if dead_man is None else float(1 << dead_man)
             for name in ("LAST_SEQUENCE", "LAST_TIME"):
                 self.memory[self.number(seat, name)] = -inf
-            if hasattr(seat.device, "seat"):
-                seat.device.seat = (self.memory, self.number(seat, "SIM"))
+            seat.device.seated(self.memory, lambda name, seat=seat: self.number(seat, name))
         return np.concatenate(tapes)
 
     def _table(self) -> np.ndarray:
@@ -279,7 +284,7 @@ class Session:
         for name, (width, _) in names.items():
             spans[name] = slice(at, at + width)
             at += width
-        verdict = Verdict("none", why=stopped) if book[K.B_FAILED] else self.network.verdict
+        verdict = Verdict("none", reason=stopped) if book[K.B_FAILED] else self.network.verdict
         self.network.module.refresh(self.memory)
         module, rows_of = self.module, self.network.rows
         report = self.memory[module.TOTAL_REPORT + 1 : module.TOTAL_REPORT + module.TOTAL_REPORT_SIZE]
@@ -334,6 +339,7 @@ class Session:
             "ledger clamp": clamp[CLAMP_LIMITED],
             "damping of the clamp": clamp[CLAMP_DAMPED],
             "watchdog": clamp[CLAMP_CUT],
+            "held too long": clamp[CLAMP_OVERLONG],
             "force dropped, no reading": counts[G.COUNT_RELEASED],
             "clamp refused": clamp[CLAMP_REFUSED],
             "damped": counts[G.COUNT_DAMPED],

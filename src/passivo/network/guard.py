@@ -21,7 +21,20 @@ from passivo.network.junction import Link
 from passivo.network.ledger_clamp import LedgerClamp
 
 if TYPE_CHECKING:
-    from passivo.network.clamp import *
+    from passivo.network.clamp import (
+        CLAMP_BEYOND,
+        CLAMP_FORCE,
+        CLAMP_HEAD,
+        CLAMP_LIMITED,
+        CLAMP_LONGEST,
+        CLAMP_NEED,
+        CLAMP_OVERDRAWN,
+        CLAMP_OVERLONG,
+        CLAMP_POSITION,
+        CLAMP_WANTED,
+        clamp_gap,
+        clamp_tick,
+    )  # fmt: skip
     from passivo.provided import *
 
 # what the guard does
@@ -94,12 +107,12 @@ def exchange(m):
         m[BROKEN] = m[CLAMP + CLAMP_OVERDRAWN] + m[CLAMP + CLAMP_BEYOND] + m[CLAMP + CLAMP_OVERLONG]
         for k in range(LINK_WIDTH):
             oppose(m, k, m[sections + CLAMP_FORCE * LINK_WIDTH + k] if CLAMPS else m[WANTED + k])
-    elif m[MODE] != RUNNING or m[ELAPSED] + m[LINK_PERIOD] > m[CLAMP + CLAMP_LONGEST]:
+    elif m[MODE] != RUNNING or (WATCHDOG and m[ELAPSED] + m[LINK_PERIOD] > m[CLAMP + CLAMP_LONGEST]):
         release(m)
 
 
 def release(m):
-    """Without a reading no force is held longer than the clamp knows of; what the last one did counts at worst."""
+    """No reading, and no force any more: the device would drop it, or safety does. What it did counts at worst."""
     if m[CLAMP + CLAMP_NEED] > 0.0:
         m[OWED] = m[CLAMP + CLAMP_NEED]
     clamp_gap(m, CLAMP)
