@@ -366,6 +366,9 @@ LAST_TIME: int
 REFUSED_OLD: int
 REFUSED_TIME: int
 REFUSED_VALUE: int
+REFUSED_PLACE: int
+LAST_HOST: int
+GUARD_SAFETY: int
 DEAD_MAN: int  # buttons that must be held
 STOP_ALARM: int
 HAS_WATCHDOG: bool

@@ -316,10 +316,10 @@ class Sim(Device):
 
     def tape(self, seconds: float) -> tuple[np.ndarray, float]:
         """The hand's force for so many seconds, and the values per second."""
-        force = self.operator.force
+        force: Any = self.operator.force
         if callable(force):
             times = (np.arange(max(int(seconds * self.rate), 1)) + 0.5) / self.rate
-            values = np.array([float(force(t)) for t in times])
+            values = np.array([force(t) for t in times], dtype=float)
         else:
             values = np.atleast_1d(np.asarray(force, dtype=float))
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():

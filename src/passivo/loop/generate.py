@@ -32,11 +32,13 @@ SINGLES = (
     "REFUSED_OLD",
     "REFUSED_TIME",
     "REFUSED_VALUE",
+    "REFUSED_PLACE",
+    "LAST_HOST",
     "DEAD_MAN",
     "STOP_ALARM",
     "BOX",
 )
-GUARDED = ("GONE", "ALARM", "MEASURED", "ELAPSED", "CLAMP", "OWED", "HELD", "MODE", "REASON", "WANTED")
+GUARDED = ("SAFETY", "GONE", "ALARM", "MEASURED", "ELAPSED", "CLAMP", "OWED", "HELD", "MODE", "REASON", "WANTED")
 
 
 @dataclass(frozen=True)
@@ -139,7 +141,7 @@ def _device(seat: Seat, layout: Any, handle: Piece, link: Piece) -> Piece:
     common = placed(layout, {"READ": read_size(seat.axes), "SAY": seat.axes, **dict.fromkeys(SINGLES, 1)})
     own = seat.driver.piece(layout, common)
     numbers: dict[str, Any] = {
-        **numbers_of(clamp, guard, driver),
+        **numbers_of(clamp, guard, driver, kernels),
         **own.numbers,
         **common,
         **{f"GUARD_{name}": link.numbers[name] for name in GUARDED},

@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from passivo.loop.clock import monotonic, wait_until
     from passivo.loop.ring import push
     from passivo.network.clamp import CLAMP_LONGEST, CLAMP_NEED
-    from passivo.network.guard import ALL_WELL, DEVICE_FAULT, NETWORK_FAILED, NO_HAND, TOLD_TO_STOP, UNPLUGGED
+    from passivo.network.guard import (
+        ALL_WELL,
+        BRIEFEST,
+        DEVICE_FAULT,
+        FASTEST,
+        NETWORK_FAILED,
+        NO_HAND,
+        TOLD_TO_STOP,
+        UNPLUGGED,
+    )  # fmt: skip
     from passivo.provided import *
 
 # places in `book`, what Python and the loop tell each other
@@ -45,6 +54,9 @@ BIN_LEAST = 1e-7
 BIN_STEP = 1.05
 
 
+LEAP = 10.0  # times the greatest speed: no handle moves like that, the reading is wrong
+
+
 # -- one device ------------------------------------------------------------------------------------------------------
 
 
@@ -71,13 +83,30 @@ def accept(m):
             good = good and isfinite(m[READ + R_POSITION + CHOSEN[k]])
         if not good:
             m[REFUSED_VALUE] += 1.0
+        elif not plausible(m):
+            good = False
+            m[REFUSED_PLACE] += 1.0
     if isfinite(m[READ + R_SEQUENCE]):
         m[LAST_SEQUENCE] = max(m[LAST_SEQUENCE], m[READ + R_SEQUENCE])
     if isfinite(m[READ + R_TIME]):
         m[LAST_TIME] = max(m[LAST_TIME], m[READ + R_TIME])
     m[GUARD_GONE] = 0.0 if good else 1.0
+    if good:
+        m[LAST_HOST] = m[READ + R_HOST]
     for k in range(CHOSEN_COUNT):
         m[TOLD + k] = m[READ + R_POSITION + CHOSEN[k]] if good else m[HANDLE_STATE + k]
+
+
+def plausible(m):
+    """Whether the handle can have come there from where it was: not many times faster than it may go."""
+    if not isfinite(m[LAST_HOST]):
+        return True
+    total = 0.0
+    for k in range(CHOSEN_COUNT):
+        gap = m[READ + R_POSITION + CHOSEN[k]] - m[HANDLE_STATE + k]
+        total += gap * gap
+    far = LEAP * m[GUARD_SAFETY + FASTEST] * max(m[READ + R_HOST] - m[LAST_HOST], m[GUARD_SAFETY + BRIEFEST])
+    return total <= far * far
 
 
 def place_handle(m):
@@ -108,7 +137,7 @@ def order(m):
         m[SAY + CHOSEN[k]] = -m[GUARD_HELD + k]
 
 
-DEVICE_KERNELS = (accept, place_handle, reckon, order)
+DEVICE_KERNELS = (plausible, accept, place_handle, reckon, order)
 
 
 # -- the whole ---------------------------------------------------------------------------------------------------------

@@ -169,7 +169,7 @@ class Session:
             boxes += box_size(seat.axes)
             dead_man = self.loop.safety.dead_man
             self.memory[self.number(seat, "DEAD_MAN")] = 0.0 if dead_man is None else float(1 << dead_man)
-            for name in ("LAST_SEQUENCE", "LAST_TIME"):
+            for name in ("LAST_SEQUENCE", "LAST_TIME", "LAST_HOST"):
                 self.memory[self.number(seat, name)] = -inf
             seat.device.seated(self.memory, lambda name, seat=seat: self.number(seat, name))
         return np.concatenate(tapes)
@@ -327,11 +327,14 @@ class Session:
     def _interventions(self, seat: Seat) -> dict[str, int]:
         link = self.network.links[seat.connection.name]
         counts, clamp = link.section("COUNTS"), link.section("CLAMP")
-        refused = {name: self.memory[self.number(seat, f"REFUSED_{name}")] for name in ("OLD", "TIME", "VALUE")}
+        refused = {
+            name: self.memory[self.number(seat, f"REFUSED_{name}")] for name in ("OLD", "TIME", "VALUE", "PLACE")
+        }
         found = {
             "reading is old": refused["OLD"],
             "clock went backwards": refused["TIME"],
             "reading is no number": refused["VALUE"],
+            "reading cannot be": refused["PLACE"],
             "force is no number": counts[G.COUNT_BAD],
             "slew limit": counts[G.COUNT_SLEWED],
             "force limit": counts[G.COUNT_LIMITED],
@@ -342,7 +345,7 @@ class Session:
             "held too long": clamp[CLAMP_OVERLONG],
             "force dropped, no reading": counts[G.COUNT_RELEASED],
             "clamp refused": clamp[CLAMP_REFUSED],
-            "damped": counts[G.COUNT_DAMPED],
-            "off": counts[G.COUNT_LATCHED],
         }
+        if int(link.section("REASON")[0]) != G.TOLD_TO_STOP:  # the end of every run is damped
+            found |= {"damped": counts[G.COUNT_DAMPED], "off": counts[G.COUNT_LATCHED]}
         return {name: int(count) for name, count in found.items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import inf
 from typing import Any
 
@@ -15,6 +15,7 @@ from passivo.network.network import Connection
 
 FULL_FORCE_IN = 5e-3  # seconds in which a force may grow from 0 to the largest one
 DRAG_SHARE = 0.2  # of mass × rate: damping that a sampled handle surely bears
+ROUNDING = 1e-12  # a force is so much smaller than its limit, however it is rounded
 HOLD = 1.5  # periods: no force is held longer where a device has no watchdog
 
 
@@ -82,7 +83,7 @@ class Safety:
                 f"the limit of {connection.name!r} is above what {info.model} can hold ({info.max_force:g} N); "
                 "say at most that, or leave it out"
             )
-        most = info.max_force if self.max_force is None else self.max_force
+        most = (info.max_force if self.max_force is None else self.max_force) * (1.0 - ROUNDING)
         usual = min(DRAG_SHARE * info.mass * info.rate, info.max_damping or inf)
         more = {
             "slew": most / FULL_FORCE_IN if self.slew is None else self.slew,
@@ -99,6 +100,8 @@ class Safety:
         if info.watchdog is not None:  # it is fed at every reading, also where the program is slower
             holds = {"longest": max(period - rest, 0.0) + info.watchdog, "watchdog": True}
         options = through if isinstance(through, LedgerClamp) else device.clamp_options
+        if options.limit is None:
+            options = replace(options, limit=most)
         return device.guard(Guard, options, **more, holds=holds)
 
 
