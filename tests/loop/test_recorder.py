@@ -19,7 +19,7 @@ import pytest
 
 import passivo as pv
 from passivo.errors import FileError, InputError
-from passivo.loop import mcap_file, recorder
+from passivo.loop import mcap_file, mcap_reading, recorder
 from passivo.loop.mcap_file import MAGIC, McapWriter, message_type
 from passivo.loop.recorder import Columns, Recorder
 from passivo.loop.recording import read_recording
@@ -57,7 +57,7 @@ def record(path, rows, columns=COLUMNS, header=HEADER, flushes=1):
         for block in np.array_split(rows, flushes):
             for row in block:
                 push(ring.data, ring.marks, row, ring.width)
-            wait_for(lambda: made.rows == ring.marks[0])
+            wait_for(lambda: made.rows == ring.marks[0] or made.failure)
     return made
 
 
@@ -124,7 +124,11 @@ def test_a_recording_is_converted_with_all_it_knows(tmp_path, there, back, cut):
     record(path, rows, flushes=3)
     if cut and there == ".mcap":
         os.truncate(path, path.stat().st_size - 20)
+    elif cut:
+        file = path / "rows" / "zarr.json"
+        file.write_text(file.read_text().replace('"complete": true', '"complete": false'))
     first = read_recording(path)
+    assert first.complete != cut
     first.dropped = 7
     first.save(tmp_path / f"b{back}")
     second = read_recording(tmp_path / f"b{back}")
@@ -162,6 +166,31 @@ def test_the_mcap_reader_finds_every_message(tmp_path):
                 assert (kind, found, length) == (7, channel, 6 + size) and size % 16 == 0
         file.seek(0)
         assert sum(1 for _ in StreamReader(file, validate_crcs=True).records) > 400
+
+
+@pytest.mark.parametrize("compression", ["NONE", "LZ4", "ZSTD"])
+def test_a_file_that_other_tools_wrote_anew_is_read(tmp_path, compression):
+    from mcap.reader import make_reader
+    from mcap.writer import CompressionType, Writer
+
+    path, rows = tmp_path / "a.mcap", rows_of(400)
+    record(path, rows, flushes=4)
+    with path.open("rb") as file, (tmp_path / "b.mcap").open("wb") as target:
+        reader = make_reader(file)
+        writer = Writer(target, chunk_size=5000, compression=CompressionType[compression])
+        writer.start()
+        ids = {1: writer.register_channel("/other", "json", 0)}  # other numbers than ours
+        for schema, channel, message in reader.iter_messages():
+            if ids.setdefault(schema.name) is None:
+                number = writer.register_schema(schema.name, schema.encoding, schema.data)
+                ids[schema.name] = writer.register_channel(channel.topic, channel.message_encoding, number)
+            writer.add_message(ids[schema.name], message.log_time, message.data, message.publish_time)
+            writer.add_message(ids[1], message.log_time, b"{}", message.publish_time)
+        for metadata in reader.iter_metadata():
+            writer.add_metadata(metadata.name, metadata.metadata)
+        writer.finish()
+    recording = read_recording(tmp_path / "b.mcap")
+    assert same(recording.rows, rows) and recording.header == HEADER and recording.complete
 
 
 def test_ros_decodes_the_messages(tmp_path):
@@ -210,7 +239,7 @@ def test_cut_anywhere_a_prefix_is_read(tmp_path):
     record(path, rows, flushes=12)
     data, cut, lengths = path.read_bytes(), tmp_path / "cut.mcap", []
     with path.open("rb") as file:
-        places, closed = mcap_file._survey(file, len(data))
+        places, closed = mcap_reading._survey(file, len(data))
     chunks = [at + length for kind, at, length in places if kind == 6]
     header = next(at + length for kind, at, length in places if kind == 12)
     assert closed and len(chunks) >= 13
@@ -233,7 +262,7 @@ def test_a_cut_behind_a_chunk_that_was_squeezed_to_nothing_loses_no_row(tmp_path
     columns = Columns(("time", "x"), (1, 1999), ("s", "1"))
     record(path, rows, columns=columns)
     with path.open("rb") as file:
-        places, _ = mcap_file._survey(file, path.stat().st_size)
+        places, _ = mcap_reading._survey(file, path.stat().st_size)
     _, at, length = [place for place in places if place[0] == 6][-2]  # the last one is the status
     os.truncate(path, at + length)
     assert same(read_recording(path).rows, rows)
@@ -244,7 +273,7 @@ def test_a_flipped_bit_ends_the_recording_before_its_chunk(tmp_path):
     record(path, rows, flushes=6)
     data = path.read_bytes()
     with path.open("rb") as file:
-        places, _ = mcap_file._survey(file, len(data))
+        places, _ = mcap_reading._survey(file, len(data))
     chunks = [(at, length) for kind, at, length in places if kind == 6]
     for at, length in chunks[1:-1]:
         place = at + 60 + int(random.integers(length - 60))
@@ -344,7 +373,7 @@ def test_a_file_that_claims_much_costs_little(tmp_path):
     path, rows = tmp_path / "a.mcap", rows_of(10)
     record(path, rows)
     with path.open("rb") as file:
-        start = next(at for kind, at, _ in mcap_file._survey(file, path.stat().st_size)[0] if kind == 6) - 9
+        start = next(at for kind, at, _ in mcap_reading._survey(file, path.stat().st_size)[0] if kind == 6) - 9
     head, bomb = path.read_bytes()[:start], bytes(2**25)
     message = np.zeros(2**18, message_type(COLUMNS.width))
     message["kind"], message["length"], message["channel"], message["cdr"] = 5, message.itemsize - 9, 1, mcap_file.CDR

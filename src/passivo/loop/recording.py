@@ -13,7 +13,7 @@ import numpy as np
 from passivo.errors import FileError, nearest
 from passivo.loop.columns import TIME, Columns
 from passivo.loop.facts import Contents
-from passivo.loop.mcap_file import read_mcap
+from passivo.loop.mcap_reading import read_mcap
 from passivo.loop.recorder import new_writer
 from passivo.loop.zarr_file import read_zarr
 
