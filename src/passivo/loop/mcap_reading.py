@@ -35,12 +35,12 @@ from passivo.loop.mcap_file import (
     STATUS,
     message_type,
     packages,
-)  # fmt: skip
+)
 
 CHUNK_HEAD = struct.Struct("<QQQII")  # first and last time, size, checksum, length of the name of the compression
 LARGEST_CHUNK = 2**26
 MOST_RECORDS = 2**22
-FEW = 64
+FEW = 64  # rows that are looked at together at first
 INDEX_BYTES = 16  # of a row, behind its chunk: a file holds no more rows than that allows, and one chunk
 
 
@@ -97,9 +97,9 @@ def _survey(file: BinaryIO, size: int) -> tuple[list[tuple[int, int, int]], bool
         if len(head) < HEAD.size:
             return places, False
         opcode, length = HEAD.unpack(head)
-        if opcode == 0 or length > size - at - HEAD.size:
+        if opcode == 0 or length > size - at - HEAD.size or len(places) > MOST_RECORDS:
             return places, False
-        if opcode in (CHANNEL, CHUNK, METADATA) and len(places) < MOST_RECORDS:
+        if opcode in (CHANNEL, CHUNK, METADATA):
             places.append((opcode, at + HEAD.size, length))
         at += HEAD.size + length
         if opcode in (FOOTER, DATA_END):  # the end of the data; the summary repeats what is known
