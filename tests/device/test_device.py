@@ -270,7 +270,7 @@ def test_unplugged():
         assert device.force == (0.0, 0.0, 0.0)
         assert device.write([1.0, 0.0, 0.0]) is Answer.DISABLED
         for act in (device.read, device.wait_tick, device.enable_forces, device.calibrate):
-            with pytest.raises(pv.DeviceError, match="is lost .* open it again"):
+            with pytest.raises(pv.DeviceError, match=r"is lost .* open it again"):
                 act()
     device.flags = Flags.FINE
     device.open()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numba import njit
 
 from passivo.errors import InputError
-from passivo.loop.atomics import load_acquire, store_release
+from passivo.kernel.atomics import load_acquire, store_release
 from passivo.loop.ring import Ring, push
 
 WIDTH = 5

@@ -18,9 +18,9 @@ from passivo.device.driver import Driver, read_size, sources
 if TYPE_CHECKING:
     from passivo.device.device import Device
     from passivo.device.driver import *
+    from passivo.kernel.atomics import load_acquire, store_release
+    from passivo.kernel.clock import monotonic, wait_until
     from passivo.kernel.module import Piece
-    from passivo.loop.atomics import load_acquire, store_release
-    from passivo.loop.clock import monotonic, wait_until
     from passivo.provided import *
 
 # places in a device's part of the box

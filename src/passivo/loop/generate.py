@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from passivo.kernel.module import Piece
 
 HEADER = """
-from passivo.loop.atomics import load_acquire, store_release
-from passivo.loop.clock import monotonic, wait_until
+from passivo.kernel.atomics import load_acquire, store_release
+from passivo.kernel.clock import monotonic, wait_until
 """
 LEADING = ("tick", "time", "elapsed", "lateness")  # of a row
 FAULTY = Flags.OVERHEATED | Flags.FORCES_OFF | Flags.ERROR

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.device.driver import *
-    from passivo.loop.atomics import load_acquire
-    from passivo.loop.clock import monotonic, wait_until
+    from passivo.kernel.atomics import load_acquire
+    from passivo.kernel.clock import monotonic, wait_until
     from passivo.loop.ring import push
     from passivo.network.clamp import CLAMP_LONGEST, CLAMP_NEED
     from passivo.network.guard import (

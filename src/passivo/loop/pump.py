@@ -23,8 +23,8 @@ from passivo.device.driver import (
     read_size,
 )  # fmt: skip
 from passivo.device.state import DeviceState, Flags
-from passivo.loop.atomics import load_acquire, store_release
-from passivo.loop.clock import monotonic, wait_until
+from passivo.kernel.atomics import load_acquire, store_release
+from passivo.kernel.clock import monotonic, wait_until
 
 PATIENCE = 0.02  # seconds without an answer of the loop, after which the handle is damped
 LINGER = 0.1  # seconds of damping before no force acts any more

@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from passivo.errors import InputError
-from passivo.loop.atomics import load_acquire, store_release
+from passivo.kernel.atomics import load_acquire, store_release
 
 WRITTEN, TAKEN, DROPPED = 0, 1, 2  # places in `marks`
 
