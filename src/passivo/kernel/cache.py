@@ -29,6 +29,7 @@ LOOKERS = (
     "run",
     "scenario",
     "sweep",
+    "record",
     "device",
     "loop",
     "studio",

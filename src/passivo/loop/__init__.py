@@ -1,1 +1,1 @@
-"""The loop: a network against the clock, with a device, safety and a recorder."""
+"""The loop: a network against the clock, with a device and safety."""

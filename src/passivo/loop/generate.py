@@ -11,11 +11,12 @@ from passivo.device.device import Device
 from passivo.device.driver import Driver, read_size, sources
 from passivo.device.state import Flags
 from passivo.errors import InputError
-from passivo.loop import kernels, ring
+from passivo.loop import kernels
 from passivo.network import clamp, guard
 from passivo.network.generate import Live, placed
 from passivo.network.network import Connection, Network
 from passivo.network.schedule import Plan, starts
+from passivo.record import ring
 
 if TYPE_CHECKING:
     from passivo.kernel.module import Piece

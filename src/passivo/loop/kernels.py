@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from passivo.device.driver import *
     from passivo.kernel.atomics import load_acquire
     from passivo.kernel.clock import monotonic, wait_until
-    from passivo.loop.ring import push
     from passivo.network.clamp import CLAMP_LONGEST, CLAMP_NEED
     from passivo.network.guard import (
         ALL_WELL,
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
         UNPLUGGED,
     )  # fmt: skip
     from passivo.provided import *
+    from passivo.record.ring import push
 
 # places in `book`, what Python and the loop tell each other
 B_PERIOD = 0  # seconds between two ticks

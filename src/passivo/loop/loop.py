@@ -18,13 +18,13 @@ from passivo.loop.generate import Seat, columns, live_of, seats
 from passivo.loop.machine import on_time, stolen_seconds
 from passivo.loop.pump import Pump
 from passivo.loop.report import Lateness, LoopReport
-from passivo.loop.ring import Ring
 from passivo.loop.safety import Safety
 from passivo.method.generate import Engine
 from passivo.network import guard as G
 from passivo.network.clamp import CLAMP_CUT, CLAMP_DAMPED, CLAMP_LIMITED, CLAMP_OVERLONG, CLAMP_REFUSED
 from passivo.network.compiled import CompiledNetwork, compile_network, split
 from passivo.network.network import Network
+from passivo.record.ring import Ring
 from passivo.run.inputs import network_inputs
 from passivo.run.network_run import feed_network
 from passivo.run.run import ledger_dataset

@@ -14,7 +14,7 @@ from numba import njit
 
 from passivo.errors import InputError
 from passivo.kernel.atomics import load_acquire, store_release
-from passivo.loop.ring import Ring, push
+from passivo.record.ring import Ring, push
 
 WIDTH = 5
 compiled_push = njit(nogil=True)(push)

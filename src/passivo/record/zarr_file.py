@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from passivo.errors import FileError
-from passivo.loop.columns import Columns
-from passivo.loop.facts import LARGEST, LARGEST_HEADER, Contents, facts_from
+from passivo.record.columns import Columns
+from passivo.record.facts import LARGEST, LARGEST_HEADER, Contents, facts_from
 
 KEY = "passivo_recording"
 CODECS = [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}]

@@ -16,11 +16,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from passivo.errors import FileError, InputError, nearest
-from passivo.loop.columns import Columns
-from passivo.loop.facts import facts_of
-from passivo.loop.mcap_file import McapWriter
-from passivo.loop.ring import Ring
-from passivo.loop.zarr_file import ZarrWriter
+from passivo.record.columns import Columns
+from passivo.record.facts import facts_of
+from passivo.record.mcap_file import McapWriter
+from passivo.record.ring import Ring
+from passivo.record.zarr_file import ZarrWriter
 
 POLL = 0.05  # s between two looks at the ring
 MOST = 2**22  # bytes that are kept back for the next flush

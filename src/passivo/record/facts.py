@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from passivo.errors import FileError, InputError
-from passivo.loop.columns import Columns
+from passivo.record.columns import Columns
 
 FORMAT = 1
 LARGEST = 2**35  # bytes of all rows; an hour of 20 numbers at 10 kHz is 5.8 GB

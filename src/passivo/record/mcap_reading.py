@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from passivo.errors import FileError
-from passivo.loop.facts import LARGEST, LARGEST_HEADER, Contents, facts_from
-from passivo.loop.mcap_file import (
+from passivo.record.facts import LARGEST, LARGEST_HEADER, Contents, facts_from
+from passivo.record.mcap_file import (
     CDR,
     CHANNEL,
     CHUNK,

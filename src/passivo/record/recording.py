@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from passivo.errors import FileError, nearest
-from passivo.loop.columns import TIME, Columns
-from passivo.loop.facts import Contents
-from passivo.loop.mcap_reading import read_mcap
-from passivo.loop.recorder import new_writer
-from passivo.loop.zarr_file import read_zarr
+from passivo.record.columns import TIME, Columns
+from passivo.record.facts import Contents
+from passivo.record.mcap_reading import read_mcap
+from passivo.record.recorder import new_writer
+from passivo.record.zarr_file import read_zarr
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from passivo.errors import FileError
-from passivo.loop.columns import Columns
+from passivo.record.columns import Columns
 
 MAGIC = b"\x89MCAP0\r\n"
 FACTS = "passivo"  # name of the metadata

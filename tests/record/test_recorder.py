@@ -19,11 +19,11 @@ import pytest
 
 import passivo as pv
 from passivo.errors import FileError, InputError
-from passivo.loop import mcap_file, mcap_reading, recorder
-from passivo.loop.mcap_file import MAGIC, McapWriter, message_type
-from passivo.loop.recorder import Columns, Recorder
-from passivo.loop.recording import read_recording
-from passivo.loop.ring import Ring, push
+from passivo.record import mcap_file, mcap_reading, recorder
+from passivo.record.mcap_file import MAGIC, McapWriter, message_type
+from passivo.record.recorder import Columns, Recorder
+from passivo.record.recording import read_recording
+from passivo.record.ring import Ring, push
 
 FORMATS = (".mcap", ".zarr")
 COLUMNS = Columns(("tick", "time", "lateness", "device.position"), (1, 1, 1, 3), ("1", "s", "s", "m"))
@@ -425,8 +425,8 @@ def test_a_folder_that_claims_much_costs_little(tmp_path):
 KILLED = """
     import sys, time
     import numpy as np
-    from passivo.loop.recorder import Columns, Recorder
-    from passivo.loop.ring import Ring, push
+    from passivo.record.recorder import Columns, Recorder
+    from passivo.record.ring import Ring, push
 
     columns = Columns(("tick", "time", "double"), (1, 1, 1), ("1", "s", "1"))
     ring = Ring(3, 100_000)
@@ -530,8 +530,8 @@ def test_a_full_disk_ends_the_recording_and_nothing_else(tmp_path, monkeypatch, 
 def test_a_limit_on_the_file_is_met_the_same_way(tmp_path, suffix):
     script = textwrap.dedent("""
         import resource, sys, time
-        from passivo.loop.recorder import Columns, Recorder
-        from passivo.loop.ring import Ring, push
+        from passivo.record.recorder import Columns, Recorder
+        from passivo.record.ring import Ring, push
 
         columns, ring = Columns(("time", "noise"), (1, 9), ("s", "1")), Ring(10, 4096)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))

@@ -1,0 +1,1 @@
+"""Recordings: rows from a loop to disk, and back."""
