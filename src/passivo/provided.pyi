@@ -198,7 +198,7 @@ def report(m) -> None: ...  # Fill REPORT.
 # -- a part in a network
 DT: int
 PHASE: int  # ticks into the period, and their number
-FEED: int  # where its next outside inputs stand in the table, and how far apart
+FEED: int  # where its last outside inputs stand in the table, how far apart they are, and where the last ones stand
 FREE: tuple[int, ...]  # the inputs that come from outside
 FREE_COUNT: int
 IS_OPAQUE: bool  # nothing is known of the part's energy

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import lcm
 from typing import TYPE_CHECKING, Any
 
 from passivo.device import driver
@@ -12,11 +13,14 @@ from passivo.device.driver import Driver, read_size, sources
 from passivo.device.state import Flags
 from passivo.errors import InputError
 from passivo.loop import kernels
+from passivo.model.coupled import Coupled
 from passivo.network import clamp, guard
 from passivo.network.generate import Live, placed
 from passivo.network.network import Connection, Network
-from passivo.network.schedule import Plan, starts
+from passivo.network.schedule import Plan, clocks, starts
 from passivo.record import ring
+from passivo.record.columns import Columns
+from passivo.run.run import COLUMNS, UNITS
 
 if TYPE_CHECKING:
     from passivo.kernel.module import Piece
@@ -25,7 +29,7 @@ HEADER = """
 from passivo.kernel.atomics import load_acquire, store_release
 from passivo.kernel.clock import monotonic, wait_until
 """
-LEADING = ("tick", "time", "elapsed", "lateness")  # of a row
+LEADING = ("tick", "time", "elapsed", "lateness", "postponed")  # of a row
 FAULTY = Flags.OVERHEATED | Flags.FORCES_OFF | Flags.ERROR
 SINGLES = (
     "LAST_SEQUENCE",
@@ -77,23 +81,22 @@ def seats(net: Network) -> list[Seat]:
     return found
 
 
-def columns(net: Network, places: Sequence[Seat], rows: Sequence[str]) -> dict[str, tuple[int, str]]:
-    """What a row holds: name -> width and unit. The first are what a tick was given, the others what came of it."""
-    result: dict[str, tuple[int, str]] = {name: (1, "s" if name != "tick" else "") for name in LEADING}
+def columns(places: Sequence[Seat], rows: Sequence[str]) -> Columns:
+    """What a row holds: what a tick was given, then what came of it."""
+    found = [(name, 1, "1" if name in ("tick", "postponed") else "s") for name in LEADING]
     for seat in places:
         n, name = seat.axes, seat.part
-        single = {"device_time": "s", "host_time": "s", "sequence": "", "flags": "", "buttons": "", "gripper": "m"}
-        result |= {f"{name}.{what}": (1, unit) for what, unit in single.items()}
-        result |= {f"{name}.orientation": (4, ""), f"{name}.position": (n, "m"), f"{name}.velocity": (n, "m/s")}
-        result |= {f"{name}.stop": (1, "")}
+        single = {"device_time": "s", "host_time": "s", "sequence": "1", "flags": "1", "buttons": "1", "gripper": "m"}
+        found += [(f"{name}.{what}", 1, unit) for what, unit in single.items()]
+        found += [(f"{name}.orientation", 4, "1"), (f"{name}.position", n, "m"), (f"{name}.velocity", n, "m/s")]
+        found += [(f"{name}.stop", 1, "1")]
     for seat in places:
         w, name = seat.width, seat.part
-        result |= {f"{name}.wanted": (w, "N"), f"{name}.force": (w, "N")}
-        result |= {f"{name}.{what}": (1, "") for what in ("mode", "reason", "missing", "limited")}
-    names = ("stored", "work", "lost", "edited", "created", "booked", "faults")
+        found += [(f"{name}.wanted", w, "N"), (f"{name}.force", w, "N")]
+        found += [(f"{name}.{what}", 1, "1") for what in ("mode", "reason", "missing", "limited")]
     for row in rows:
-        result |= {f"ledger.{row}.{what}": (1, "J" if what != "faults" else "") for what in names}
-    return result
+        found += [(f"ledger.{row}.{what}", 1, UNITS[what]) for what in COLUMNS]
+    return Columns(*zip(*found))
 
 
 def live_of(net: Network, places: Sequence[Seat]) -> Live:
@@ -105,7 +108,7 @@ def live_of(net: Network, places: Sequence[Seat]) -> Live:
     ]
     texts = _texts(net, plan, places)
     key = ["loop", shape, HEADER, sources(kernels, driver, ring), texts]
-    entries = [*kernels.ENTRIES, kernels.relive, _arrange(places)]
+    entries = [*kernels.ENTRIES, _arrange(places)]
     return Live(
         HEADER, lambda layout, parts, links: _pieces(net, plan, places, texts, layout, parts, links), entries, key
     )
@@ -123,15 +126,16 @@ def _pieces(
     from passivo.kernel.module import Piece, numbers_of
 
     pieces = [_device(seat, layout, parts[seat.part], links[seat.connection.name]) for seat in places]
-    whole: dict[str, Any] = {**numbers_of(kernels, guard), **placed(layout, {"LOOP_FAILED": 1})}
+    whole: dict[str, Any] = {**numbers_of(kernels, guard)}
     kept = len(LEADING) + sum(read_size(seat.axes) + 1 for seat in places)
     size = kept + sum(2 * seat.width + 4 for seat in places)
-    whole.update(ROW_ELAPSED=2, ROW_KEPT=kept, ROW_LEDGER=size)
+    whole.update(ROW_ELAPSED=LEADING.index("elapsed"), ROW_LATE=LEADING.index("postponed"))
+    whole.update(ROW_KEPT=kept, ROW_LEDGER=size)
     ledger = sum(p.numbers["ACCOUNTS_COUNT"] for p in parts.values()) + sum(
         p.numbers["LINK_ROWS"] for p in links.values()
     )
-    columns = (ledger + 1) * 7
-    whole.update(ROW_WIDTH=size + columns, LEDGER_COUNT=columns)
+    count = (ledger + 1) * len(COLUMNS)
+    whole.update(ROW_WIDTH=size + count, LEDGER_COUNT=count)
     return [*pieces, Piece(whole, texts, (ring.push, *kernels.KERNELS))]
 
 
@@ -164,9 +168,9 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
     greet, listen, speak, hush = ["def greet(m, box, tape, now):"], [], [], ["def hush(m, box, now):"]
     place, reckon = ["def place_all(m):", "    good = True"], ["def reckon_all(m, elapsed):"]
     alarm, latched = ["def alarm_all(m, reason):"], ["def all_latched(m):"]
-    retreat, recall = ["def retreat(m, elapsed):"], ["def recall(m, rows, i):"]
+    recall = ["def recall(m, rows, i):"]
     note = ["def note(m, book, row):", "    row[0] = book[B_TICKS]", "    row[1] = book[B_NOW]"]
-    note += ["    row[2] = book[B_ELAPSED]", "    row[3] = book[B_LATENESS]"]
+    note += ["    row[2] = book[B_ELAPSED]", "    row[3] = book[B_LATENESS]", "    row[4] = book[B_LATE]"]
     at, result = len(LEADING), sum(read_size(seat.axes) + 1 for seat in places) + len(LEADING)
     for seat in places:
         d, p, j = seat.prefix, plan.parts[seat.part], plan.links[seat.connection.name]
@@ -186,15 +190,6 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
             "        return False",
         ]
         hush += [f"    for k in range({d}AXES_COUNT):", f"        m[{d}SAY + k] = 0.0", f"    {d}say(m, box, now)"]
-        retreat += [
-            f"    m[{p}DT] = elapsed",
-            f"    m[{j}LINK_PERIOD] = elapsed",
-            f"    {p}tick(m, elapsed)",
-            f"    {p}share(m)",
-            f"    {j}settle(m)",
-            f"    {j}exchange(m)",
-            f"    {j}opened(m)",
-        ]
         note += [f"    for k in range({size}):", f"        row[{at} + k] = m[{d}READ + k]"]
         note += [f"    row[{at + size}] = m[{d}STOP_ALARM]"]
         recall += [
@@ -214,8 +209,49 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
     listen = ["def listen(m, box, tape, now):", *listen, "    return now"]
     speak = ["def speak(m, box, now):", *speak]
     bodies = [greet, [*place, "    return good"], listen, reckon, speak, alarm, [*latched, "    return True"]]
-    bodies += [hush, retreat, recall, note, _await(places)]
+    bodies += [hush, recall, note, _await(places), *_beside(net, plan)]
     return ["\n".join(lines) for lines in bodies]
+
+
+def may_step_beside(net: Network) -> list[str]:
+    """The parts that may step beside the loop: slow ones that step at the end of their period with what was held."""
+    periods, late = net.periods, Plan.of(net).late
+    return [
+        key
+        for key in late
+        if periods[key] > 1 and net.members[key].device is None and not isinstance(net.members[key].model, Coupled)
+    ]
+
+
+def _beside(net: Network, plan: Plan) -> list[list[str]]:
+    """Everything that is done for each part that may step beside the loop. `orders`: over; then ordered, done of each."""
+    postpone = ["def postpone_all(m, period):", "    ticks = 0.0"]
+    unready = ["def unready(m, orders):", "    late = 0.0"]
+    lend, order = ["def lend_all(m, w):", "    return"], ["def order_all(m, orders):", "    return"]
+    regain, toil = ["def regain_all(m, w):", "    return"], ["def toil_all(m, w):", "    return"]
+    one = ["def toil_part(w, i):", "    return"]
+    keys = may_step_beside(net)
+    for lines in (lend, order, regain, toil, one) if keys else ():
+        lines.pop()
+    for i, key in enumerate(keys):
+        p = plan.parts[key]
+        given, done = 2 * i + 1, 2 * i + 2
+        due, begins = f"m[{p}PHASE] + 1.0 >= m[{p}PHASE + 1]", f"m[{p}PHASE] == 0.0"
+        here = f"m[{p}BESIDE] == 1.0"
+        smaller = [period for period in net.periods.values() if period < net.periods[key]]
+        postpone += [f"    if m[{p}PHASE + 1] == period:", f"        ticks = {float(lcm(*smaller))!r}"]
+        unready += [
+            f"    if {here} and {due} and load_acquire(orders, {done}) < load_acquire(orders, {given}):",
+            f"        late = max(late, m[{p}PHASE + 1])",
+        ]
+        lend += [f"    if {here} and {begins}:", f"        {p}lend(m, w)"]
+        order += [f"    if {here} and {begins}:"]
+        order += [f"        store_release(orders, {given}, load_acquire(orders, {given}) + 1.0)"]
+        regain += [f"    if {here} and {due}:", f"        {p}regain(m, w)"]
+        toil += [f"    if {here} and {begins}:", f"        {p}toil(w)"]
+        one += [f"    if i == {i}:", f"        {p}toil(w)"]
+    postpone += [f"    postpone(m, {prefix}PHASE, period, ticks)" for prefix in clocks(plan)]
+    return [postpone, [*unready, "    return late"], lend, order, regain, toil, one]
 
 
 def _await(places: Sequence[Seat]) -> list[str]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.device.driver import *
-    from passivo.kernel.atomics import load_acquire
+    from passivo.kernel.atomics import load_acquire, store_release
     from passivo.kernel.clock import monotonic, wait_until
     from passivo.network.clamp import CLAMP_LONGEST, CLAMP_NEED
     from passivo.network.guard import (
@@ -43,10 +43,12 @@ B_BEGAN = 11  # the time of the first tick
 B_NOW = 12
 B_LATENESS = 13  # of the last tick
 B_ELAPSED = 14
-B_OVER = 15  # 1: the loop ended
-B_PATIENCE = 16  # seconds beyond its time that a reading is waited for
-B_PACED = 17  # 1: a device tells the time, not the clock
+B_PATIENCE = 15  # seconds beyond its time that a reading is waited for
+B_PACED = 16  # 1: a device tells the time, not the clock
+B_LATE = 17  # the period of a part beside the loop that was not ready for this tick, or 0
 B_SIZE = 18
+
+IDLE = 5e-5  # seconds between two looks of a thread that waits for an order
 
 # the histogram of lateness: bin k holds what is below LEAST * STEP**(k + 1)
 BIN_COUNT = 400
@@ -143,17 +145,24 @@ DEVICE_KERNELS = (plausible, accept, place_handle, reckon, order)
 # -- the whole ---------------------------------------------------------------------------------------------------------
 
 
-def pulse(m, table, out, elapsed):
-    """All that a tick computes; whether every part could step. What could not step is no longer heard."""
-    reckon_all(m, elapsed)
-    if m[LOOP_FAILED] == 0.0:
+def pulse(m, w, table, out, elapsed, late):
+    """All that a tick computes, from its readings to its forces; `elapsed` < 0: the first one, nothing went by.
+
+    `late` is the period of a part that is stepped beside the loop and not ready yet, or 0. A part that could not step
+    makes the network DEAD: it is no longer heard, and the handles are damped.
+    """
+    if elapsed >= 0.0:
+        reckon_all(m, elapsed)
+        if late > 0.0:
+            postpone_all(m, late)
         stretch(m, elapsed)
-        if end(m, out) and begin(m, table, out):
-            m[TICK] += 1.0
-            return
-        m[LOOP_FAILED] = 1.0
+        regain_all(m, w)
+        end(m, out)
+        m[TICK] += 1.0
+    if m[DEAD] != 0.0:
         alarm_all(m, float(NETWORK_FAILED))
-    retreat(m, elapsed)
+    begin(m, table, out)
+    lend_all(m, w)
 
 
 def tally(bins, lateness):
@@ -164,91 +173,79 @@ def tally(bins, lateness):
     bins[place] += 1
 
 
-def begin_all(m, table, out):
-    """From the first readings to the first forces; whether all readings could be used."""
-    good = place_all(m)
-    if not begin(m, table, out):
-        m[LOOP_FAILED] = 1.0
-        alarm_all(m, float(NETWORK_FAILED))
-    return good
+def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, row, spec):
+    """Ticks until the limit or until told to stop, then damping, then no force. 0 where the first reading is useless.
 
-
-def first(m, box, tape, table, out, book, data, marks, row, spec):
-    """The first readings and the first forces; whether the readings could be used."""
-    now = monotonic(spec) if book[B_REAL] == 1.0 else book[B_BEGAN]
-    greet(m, box, tape, now)
-    if not begin_all(m, table, out):
-        return False
-    speak(m, box, now)
-    book[B_BEGAN] = now
-    book[B_NOW] = now
-    note(m, book, row)
-    push(data, marks, row, ROW_WIDTH)
-    return True
-
-
-def live(m, box, tape, table, out, book, lates, bins, data, marks, row, spec):
-    """Ticks until the limit or until told to stop, then damping, then no force."""
+    Work for other threads is in `orders`; with simulated time it is done here.
+    """
     real = book[B_REAL] == 1.0
     period = book[B_PERIOD]
-    now = book[B_NOW]
+    now = monotonic(spec) if real else book[B_BEGAN]
+    book[B_BEGAN] = now
     deadline = now
+    done = now
+    elapsed = 0.0
+    first = True
+    greet(m, box, tape, now)
+    if not place_all(m):
+        return 0.0
     while True:
-        ticks = book[B_TICKS]
-        if ticks >= book[B_LIMIT] or load_acquire(book, B_STOP) != 0.0:
-            alarm_all(m, float(TOLD_TO_STOP))
-        if all_latched(m):
-            break
-        deadline += period
-        last = now
-        if real:
-            now = await_tick(m, box, book, deadline, spec)
-        else:
-            now = max(deadline, now) + lates[int(ticks) % lates.shape[0]]
-        lateness = max(now - deadline, 0.0)
-        tally(bins, lateness)
-        book[B_LATEST] = max(book[B_LATEST], lateness)
-        begun = now
-        now = listen(m, box, tape, now)
-        if real and now > begun:
-            now = wait_until(now, book[B_SPIN], spec)
-        elapsed = now - last
-        pulse(m, table, out, elapsed)
+        if not first:
+            if book[B_TICKS] >= book[B_LIMIT] or load_acquire(book, B_STOP) != 0.0:
+                alarm_all(m, float(TOLD_TO_STOP))
+            if all_latched(m):
+                break
+            if book[B_PACED] == 1.0:
+                deadline = now
+            if done > deadline + period:  # deadlines that are over are not made up for: the next step is longer
+                missed = float(int((done - deadline) / period))
+                book[B_MISSED] += missed
+                deadline += missed * period
+            deadline += period
+            last = now
+            if real:
+                now = await_tick(m, box, book, deadline, spec)
+            else:
+                now = max(deadline, now) + lates[int(book[B_TICKS]) % lates.shape[0]]
+            book[B_LATENESS] = max(now - deadline, 0.0)
+            tally(bins, book[B_LATENESS])
+            book[B_LATEST] = max(book[B_LATEST], book[B_LATENESS])
+            begun = now
+            now = listen(m, box, tape, now)
+            if real and now > begun:
+                now = wait_until(now, book[B_SPIN], spec)
+            elapsed = now - last
+            book[B_TICKS] += 1.0
+            book[B_LATE] = unready(m, orders) if real else 0.0
+        pulse(m, w, table, out, -1.0 if first else elapsed, book[B_LATE])
         speak(m, box, now)
-        book[B_TICKS] += 1.0
+        if real:
+            order_all(m, orders)
+        else:
+            toil_all(m, w)
+        first = False
         book[B_NOW] = now
-        book[B_LATENESS] = lateness
         book[B_ELAPSED] = elapsed
         note(m, book, row)
         push(data, marks, row, ROW_WIDTH)
+        done = now
         if real:
             done = monotonic(spec)
             book[B_BUSY] += done - now
             book[B_BUSIEST] = max(book[B_BUSIEST], done - now)
-        else:
-            done = now
-        if book[B_PACED] == 1.0:
-            deadline = now
-        if done > deadline + period:  # deadlines that are over are not made up for: the next step is longer
-            missed = float(int((done - deadline) / period))
-            book[B_MISSED] += missed
-            deadline += missed * period
     hush(m, box, now)
-    book[B_FAILED] = m[LOOP_FAILED]
-    book[B_OVER] = 1.0
-    return book[B_TICKS]
+    book[B_FAILED] = m[DEAD]
+    return 1.0
 
 
-def relive(m, box, tape, table, out, rows, row, book):
+def relive(m, w, table, out, rows, row, book):
     """Repeat recorded ticks from their readings; returns the first row that comes out otherwise, or their number."""
     for i in range(rows.shape[0]):
         recall(m, rows, i)
         if i == 0:
-            begin_all(m, table, out)
-        else:
-            pulse(m, table, out, rows[i, ROW_ELAPSED])
-        for k in range(ROW_KEPT):
-            row[k] = rows[i, k]
+            place_all(m)
+        pulse(m, w, table, out, -1.0 if i == 0 else rows[i, ROW_ELAPSED], rows[i, ROW_LATE])
+        toil_all(m, w)
         note(m, book, row)
         for k in range(ROW_KEPT, ROW_WIDTH):
             if not (row[k] == rows[i, k] or (row[k] != row[k] and rows[i, k] != rows[i, k])):
@@ -256,5 +253,20 @@ def relive(m, box, tape, table, out, rows, row, book):
     return rows.shape[0]
 
 
-KERNELS = (begin_all, pulse, tally)
-ENTRIES = (first, live)
+def labour(w, orders, i, spec):
+    """The thread that steps part i beside the loop, whenever there is an order."""
+    while load_acquire(orders, 0) == 0.0:
+        if load_acquire(orders, 2 * i + 1) > load_acquire(orders, 2 * i + 2):
+            toil_one(w, i)
+            store_release(orders, 2 * i + 2, load_acquire(orders, 2 * i + 1))
+        else:
+            wait_until(monotonic(spec) + IDLE, 0.0, spec)
+
+
+def toil_one(w, i):
+    """One step of part i, which stands in `w`."""
+    toil_part(w, i)
+
+
+KERNELS = (pulse, tally)
+ENTRIES = (live, relive, toil_one, labour)

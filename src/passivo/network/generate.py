@@ -61,7 +61,7 @@ def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | N
 
     plan = Plan.of(net)
     layout = Layout()
-    for name in ("TICK", "STATUS", "FAILED", "ALL_CHANGE", "ALL_WORK", "ALL_LOST", "ALL_BOOKED", "ALL_SCALE"):
+    for name in ("TICK", "STATUS", "FAILED", "DEAD", "ALL_CHANGE", "ALL_WORK", "ALL_LOST", "ALL_BOOKED", "ALL_SCALE"):
         layout.take(name, 1)
     for name in (
         "COMMON_PERIOD",
@@ -78,7 +78,7 @@ def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | N
     layout.take("TOTAL", A.ACCOUNT_SIZE)
     pieces: dict[str, Piece] = {}
     for key in plan.parts:
-        pieces[key] = _part(net, key, formulas[key], layout)
+        pieces[key] = _part(net, key, formulas[key], layout, live is not None)
     joints = [_link(connection, link, pieces, layout) for connection, link in zip(net.connections, net.links)]
     rows = sum(piece.numbers["ACCOUNTS_COUNT"] for piece in pieces.values())
     rows += sum(piece.numbers["LINK_ROWS"] for piece in joints) + 1
@@ -102,23 +102,26 @@ def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | N
     return module.assemble(net.name, engine, [shared, head, *body, tail, *more], [*entries, *live.entries], live.header)
 
 
-def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any) -> Piece:
+def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, live: bool) -> Piece:
     """A part with what it needs in a network."""
     from passivo.kernel.module import Piece
 
     member = net.members[key]
-    piece = part_piece(member.model, member.method, laws, layout.size)
-    numbers = dict(piece.numbers)
+    begin = layout.size
+    piece = part_piece(member.model, member.method, laws, begin)
+    numbers = {**piece.numbers, "BEGIN": begin, "FINISH": piece.numbers["SIZE"]}
     model, width, stages = member.model, numbers["WIDTH"], numbers["STAGES"]
     free = [f"{key}.{port}" in net.ports for port, p in model.ports.items() for _ in range(p.width)]
     driven = free + [f"{key}.{signal}" in net.signals for signal in model.signals]
     outside = tuple(s * len(driven) + k for s in range(stages) for k, is_free in enumerate(driven) if is_free)
     layout.size = numbers["SIZE"]
-    numbers.update(placed(layout, {"DT": 1, "PHASE": 2, "FEED": 2, "WAIT": 1, "EVERY": 1, "CURSOR": 1}))
-    numbers.update(placed(layout, {"SPAN": 1, "PIECES": 1, "NOMINAL": 1}))
+    numbers.update(placed(layout, {"DT": 1, "PHASE": 2, "FEED": 3, "WAIT": 1, "EVERY": 1, "CURSOR": 1}))
+    numbers.update(placed(layout, {"SPAN": 1, "PIECES": 1, "NOMINAL": 1, "BESIDE": 1}))
+    numbers.update(placed(layout, {"BESIDE_STATUS": 1, "BESIDE_STEP": 1}))
     numbers.update(placed(layout, {"TAKEN": width, "TAKEN_SIZE": width, "MOVED": width}))
     numbers.update(FREE=outside or (0,), FREE_COUNT=len(outside), IS_FREE=tuple(free) or (False,))
-    return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS))
+    beside = schedule.BESIDE_KERNELS if live and member.device is None else ()
+    return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS, *beside))
 
 
 def row_names(connection: Connection, link: Link) -> tuple[str, ...]:

@@ -144,7 +144,7 @@ def decide(m):
             m[SHAPED + k] = 0.0
     elif m[MODE] == DAMPING and m[AGE] >= m[SAFETY + LINGER]:
         m[MODE] = LATCHED
-    if m[MODE] != RUNNING and m[REASON] == NO_HAND and m[ALARM] > NO_HAND:
+    if m[MODE] != RUNNING and m[REASON] == NO_HAND and m[ALARM] != ALL_WELL:
         m[REASON] = m[ALARM]
 
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def fetch(m, table):
-    """The outside inputs of the period that begins."""
+    """The outside inputs of the period that begins; a period that took longer skips those of the time gone by."""
+    m[FEED] = min(m[FEED] + m[FEED + 1] * m[PIECES], m[FEED + 2])
     at = int(m[FEED])
     for k in range(FREE_COUNT):
         m[INPUT + FREE[k]] = table[at + FREE[k]]
-    m[FEED] += m[FEED + 1]
 
 
 def expose(m):
@@ -148,6 +148,47 @@ LONGEST_PIECE = 1.5  # steps: what lasted longer is stepped in pieces
 MOST_PIECES = 1000.0
 
 
+def stride(m):
+    """A step by the time that went by; one that was taken beside the loop is only taken over."""
+    if m[BESIDE] == 1.0:
+        return int(m[BESIDE_STATUS])
+    return tick(m, m[DT])
+
+
+def lend(m, w):
+    """The part as it is, into the memory of a thread that steps it meanwhile, by the time its last period took."""
+    for k in range(BEGIN, FINISH):
+        w[k] = m[k]
+    w[BESIDE_STEP] = min(m[BESIDE_STEP], LONGEST_PIECE * m[NOMINAL])
+
+
+def toil(w):
+    """The step of that thread."""
+    w[BESIDE_STATUS] = float(tick(w, w[BESIDE_STEP]))
+
+
+def regain(m, w):
+    """The part after the step that was taken beside the loop."""
+    for k in range(BEGIN, FINISH):
+        m[k] = w[k]
+    m[BESIDE_STATUS] = w[BESIDE_STATUS]
+    m[BESIDE_STEP] = m[DT] * m[PIECES]
+    m[DT] = w[BESIDE_STEP]
+    m[PIECES] = 1.0
+
+
+BESIDE_KERNELS = (stride, lend, toil, regain)
+
+
+def postpone(m, phase, period, ticks):
+    """A part of this period is not ready: all that are as slow or slower wait for so many ticks more.
+
+    Phases are whole numbers, and 0 where a period begins; a half keeps a postponed one from passing 0 again.
+    """
+    if m[phase + 1] >= period:
+        m[phase] -= ticks - (0.5 if m[phase] == float(int(m[phase])) else 0.0)
+
+
 def lengthen(m, phase, span, dt, pieces, nominal, elapsed):
     """A tick took `elapsed` seconds; where a period ends with it, that is how long the period lasted.
 
@@ -164,7 +205,7 @@ def lengthen(m, phase, span, dt, pieces, nominal, elapsed):
     m[span] = 0.0
 
 
-LIVE_KERNELS = (lengthen,)
+LIVE_KERNELS = (lengthen, postpone)
 
 # -- the order of things --------------------------------------------------------------------------------------------
 
@@ -241,6 +282,8 @@ def texts(net: Network, plan: Plan, live: bool = False) -> list[str]:
         if connection.through.slow_steps_first(link) or connection.through.slow_steps_last(link):
             slow_ends[_part(link.slow.port)].append(plan.links[name])
 
+    step = lambda key: _step(plan, key, live, net.members[key].device is not None)  # noqa: E731
+    recorded = lambda line: [] if live else [line]  # noqa: E731
     begin = _Body("begin(m, table, out)")
     for prefix in plan.parts.values():
         begin.when(starts(prefix), [f"{prefix}fetch(m, table)"])
@@ -249,28 +292,27 @@ def texts(net: Network, plan: Plan, live: bool = False) -> list[str]:
     for name, (connection, link) in links.items():
         if connection.through.couples:
             device, prefix = plan.parts[_part(link.effort.port)], plan.links[name]
-            begin.when(f"{starts(device)} and m[{prefix}PHASE] > 0.0", [f"{prefix}track(m)"])
+            begin.when(f"{starts(device)} and m[{prefix}PHASE] != 0.0", [f"{prefix}track(m)"])
     for key in plan.early:
         prefix = plan.parts[key]
-        begin.when(starts(prefix), [*_step(plan, key, live), f"{prefix}expose(m)"])
+        begin.when(starts(prefix), [*step(key), f"{prefix}expose(m)"])
         for link in slow_ends[key]:
             begin.when(starts(link), [f"{link}turn(m)"])
 
     end = _Body("end(m, out)")
-    clocks = [*plan.parts.values(), *plan.links.values(), "COMMON_"]
-    end.lines += [f"    {prefix}due = elapse(m, {prefix}PHASE)" for prefix in clocks]
+    end.lines += [f"    {prefix}due = elapse(m, {prefix}PHASE)" for prefix in clocks(plan)]
     for key in plan.late:
         for link in slow_ends[key]:
             end.when(f"{link}due", [f"{link}turn(m)"])
-        end.when(f"{plan.parts[key]}due", _step(plan, key, live))
+        end.when(f"{plan.parts[key]}due", step(key))
     for name, (connection, link) in links.items():
         prefix = plan.links[name]
         if connection.through.couples:
             part = _part(link.flow.port)
             row = [row.name for row in net.members[part].model.form.rows].index(name)
             end.when(f"{prefix}due", [f"{prefix}move(m)", f"{plan.parts[part]}jump(m, {row}, m[{prefix}JUMP])"])
-        end.when(f"{prefix}due", [f"{prefix}settle(m)", f"{prefix}link_record(m, out)"])
-    end.when("COMMON_due", ["total_book(m)", "total_record(m, out)"])
+        end.when(f"{prefix}due", [f"{prefix}settle(m)", *recorded(f"{prefix}link_record(m, out)")])
+    end.when("COMMON_due", ["total_book(m)", *recorded("total_record(m, out)")])
     return [begin.text, end.text, _report(plan), *([_stretch(plan)] if live else [])]
 
 
@@ -302,19 +344,22 @@ class _Body:
         return "\n".join([*self.lines, "    return True"])
 
 
-def _step(plan: Plan, key: str, live: bool) -> list[str]:
+def _step(plan: Plan, key: str, live: bool, real: bool) -> list[str]:
+    """One step of a part. `live`, a part that cannot step makes the network DEAD: only `real` handles go on."""
     prefix, number = plan.parts[key], list(plan.parts).index(key)
-    lines = [
-        f"status = {prefix}tick(m, m[{prefix}DT])",
-        "if status != OK:",
-        "    m[STATUS] = float(status)",
-        f"    m[FAILED] = {number}.0",
-        "    return False",
-        f"{prefix}share(m)",
-    ]
-    if live:
-        lines = [f"for _ in range(int(m[{prefix}PIECES])):", *(f"    {line}" for line in lines)]
-    return [*lines, f"{prefix}record(m, out)"]
+    failed = ["m[STATUS] = float(status)", f"m[FAILED] = {number}.0"]
+    if not live:
+        lines = [f"status = {prefix}tick(m, m[{prefix}DT])", "if status != OK:", *_deeper(*failed, "return False")]
+        return [*lines, f"{prefix}share(m)", f"{prefix}record(m, out)"]
+    if real:
+        return [f"{prefix}tick(m, m[{prefix}DT])", f"{prefix}share(m)"]
+    piece = [f"status = {prefix}stride(m)", "if status != OK:", *_deeper(*failed, "m[DEAD] = 1.0", "break")]
+    pieces = [f"for _ in range(int(m[{prefix}PIECES])):", *_deeper(*piece, f"{prefix}share(m)")]
+    return ["if m[DEAD] == 0.0:", *_deeper(*pieces)]
+
+
+def _deeper(*lines: str) -> list[str]:
+    return [f"    {line}" for line in lines]
 
 
 def _stretch(plan: Plan) -> str:
@@ -326,6 +371,11 @@ def _stretch(plan: Plan) -> str:
         lines.append(f"    lengthen(m, {p}PHASE, {p}LINK_SPAN, {p}LINK_PERIOD, {p}LINK_PIECES, 0.0, elapsed)")
     lines.append("    lengthen(m, COMMON_PHASE, COMMON_SPAN, COMMON_PERIOD, COMMON_PIECES, 0.0, elapsed)")
     return "\n".join(lines)
+
+
+def clocks(plan: Plan) -> list[str]:
+    """Prefixes of everything that has a period."""
+    return [*plan.parts.values(), *plan.links.values(), "COMMON_"]
 
 
 def _report(plan: Plan) -> str:

@@ -59,10 +59,17 @@ class Recorder:
     columns      what stands in a row
     header       plain data, written before any row: network, device, options
     flush_every  seconds after which rows are on disk, whatever happens to the process
+    watch        is shown all rows that come, on the recorder's thread
     """
 
     def __init__(
-        self, path: str | os.PathLike, columns: Columns, header: Any, ring: Ring, flush_every: float = 0.25
+        self,
+        path: str | os.PathLike,
+        columns: Columns,
+        header: Any,
+        ring: Ring,
+        flush_every: float = 0.25,
+        watch: Callable[[np.ndarray], None] | None = None,
     ) -> None:
         if ring.width != columns.width:
             raise InputError(f"the ring is {ring.width} wide, its columns are {columns.width}")
@@ -70,6 +77,7 @@ class Recorder:
             raise InputError(f"flush_every must be a positive number of seconds, not {flush_every!r}")
         self.path, self.columns, self.ring, self.flush_every = Path(path), columns, ring, flush_every
         self.facts = facts_of(columns, header)
+        self.watch = watch
         self.failure = ""
         self.unrecorded = 0  # rows that came after the failure
         self._waiting: list[np.ndarray] = []
@@ -143,6 +151,8 @@ class Recorder:
 
     def _collect(self) -> None:
         rows = self.ring.take()
+        if self.watch is not None:
+            self.watch(rows)
         if self.failure:
             self.unrecorded += len(rows)
         elif len(rows):

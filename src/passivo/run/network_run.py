@@ -268,8 +268,9 @@ def feed_network(
         if first == last:
             continue
         rows = feed(part, drive, first, last - first)
-        network.memory[part.module.FEED] = at
-        network.memory[part.module.FEED + 1] = rows.shape[1] if len(rows) > 1 else 0
+        stride = rows.shape[1] if len(rows) > 1 else 0
+        place = part.module.FEED
+        network.memory[place : place + 3] = at - stride, stride, at + stride * (len(rows) - 1)
         blocks.append(rows.reshape(-1))
         at += rows.size
     return np.concatenate(blocks)

@@ -355,7 +355,7 @@ class Bench:
         memory[view.WAIT], memory[view.EVERY], memory[view.CURSOR] = steps - rows + 1, 1.0, 0.0
         table = np.zeros(1 + view.STAGES * (view.WIDTH + view.SIGNALS))
         table[2 :: view.WIDTH] = force  # the port "hand"; nothing else comes from outside
-        memory[view.FEED], memory[view.FEED + 1] = 1.0, 0.0
+        memory[view.FEED : view.FEED + 3] = 1.0, 0.0, 1.0
         self.network.run(self.ticks, table, out)
         first, width = 1 + view.STATES, view.WIDTH
         picked = [1, 2, first, first + width]
