@@ -130,7 +130,7 @@ def _pieces(
     kept = len(LEADING) + sum(read_size(seat.axes) + 1 for seat in places)
     size = kept + sum(2 * seat.width + 4 for seat in places)
     whole.update(ROW_ELAPSED=LEADING.index("elapsed"), ROW_LATE=LEADING.index("postponed"))
-    whole.update(ROW_KEPT=kept, ROW_LEDGER=size)
+    whole.update(LEADING_COUNT=len(LEADING), ROW_LEDGER=size)
     ledger = sum(p.numbers["ACCOUNTS_COUNT"] for p in parts.values()) + sum(
         p.numbers["LINK_ROWS"] for p in links.values()
     )

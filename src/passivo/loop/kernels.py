@@ -238,19 +238,17 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
     return 1.0
 
 
-def relive(m, w, table, out, rows, row, book):
-    """Repeat recorded ticks from their readings; returns the first row that comes out otherwise, or their number."""
+def relive(m, w, table, out, rows, again, book):
+    """Repeat recorded ticks from their readings and their true times, into `again`."""
     for i in range(rows.shape[0]):
         recall(m, rows, i)
         if i == 0:
             place_all(m)
         pulse(m, w, table, out, -1.0 if i == 0 else rows[i, ROW_ELAPSED], rows[i, ROW_LATE])
         toil_all(m, w)
-        note(m, book, row)
-        for k in range(ROW_KEPT, ROW_WIDTH):
-            if not (row[k] == rows[i, k] or (row[k] != row[k] and rows[i, k] != rows[i, k])):
-                return i
-    return rows.shape[0]
+        note(m, book, again[i])
+        for k in range(LEADING_COUNT):
+            again[i, k] = rows[i, k]
 
 
 def labour(w, orders, i, spec):

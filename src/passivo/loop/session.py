@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
+from collections.abc import Sequence
 from contextlib import ExitStack
 from math import inf, isfinite
 from os import PathLike
@@ -161,7 +162,7 @@ class Session:
         for i, key in enumerate(loop.may_step_beside):
             view = self.network.parts[key].module
             self.memory[view.BESIDE_STEP] = self.memory[view.NOMINAL]
-            spent = self._time_of_a_step(i, view.BESIDE_STEP)
+            spent = self._time_of_a_step(i)
             if key in loop.beside if loop.beside is not None else spent > SLOW_SHARE * loop.period:
                 self.memory[view.BESIDE] = 1.0
                 chosen.append(i)
@@ -171,7 +172,7 @@ class Session:
                 )
         return chosen
 
-    def _time_of_a_step(self, i: int, place: int) -> float:
+    def _time_of_a_step(self, i: int) -> float:
         times = []
         for _ in range(3):
             scratch = self.memory.copy()
@@ -252,6 +253,24 @@ class Session:
             except KeyboardInterrupt:
                 self.loop.stop()
 
+    def relived(self, rows: np.ndarray, beside: Sequence[str]) -> tuple[LoopReport, np.ndarray]:
+        """Recorded ticks once more, from their readings and their true times: the report, and the rows they give now."""
+        for key in beside:
+            view = self.network.parts[key].module
+            self.memory[[view.BESIDE, view.BESIDE_STEP]] = 1.0, self.memory[view.NOMINAL]
+        again, book, rows = np.zeros_like(rows), self.book, np.ascontiguousarray(rows)
+        column = lambda name: rows[:, self.loop.columns.place(name).start]  # noqa: E731
+        self.module.relive(self.memory, self.aside, self.table, self.out, rows, again, book)
+        ticks, late, elapsed = len(rows) - 1, column("lateness"), column("elapsed")
+        missed = np.maximum(np.rint(elapsed[1:] / self.loop.period) - 1.0, 0.0).sum()
+        book[[K.B_TICKS, K.B_BEGAN, K.B_NOW]] = ticks, column("time")[0], column("time")[-1]
+        book[[K.B_LATEST, K.B_MISSED, K.B_BUSY]] = late.max(), missed, np.nan
+        book[K.B_FAILED] = self.memory[self.module.DEAD]
+        for lateness in late[1:]:
+            K.tally(self.bins, lateness)
+        self.keeper.add(again)
+        return self._report(np.nan, ""), again
+
     # -- the end ----------------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
@@ -262,12 +281,14 @@ class Session:
             "start": {str(name): float(value) for name, value in loop.start.items()},
             "inputs": {key: drive.describe() for key, drive in self.drives.items()},
             "tables": {
-                key: {name: values.tolist() for name, values in drive.tables.items()}
+                key: {name: values.tolist() for name, values in drive.tables().items()}
                 for key, drive in self.drives.items()
             },
             "safety": loop.safety.describe(),
             "devices": {seat.part: seat.device.info.describe() for seat in loop.places},
             "axes": {seat.part: list(seat.device.axes) for seat in loop.places},
+            "clamps": {seat.part: seat.device.clamp_options.describe() for seat in loop.places},
+            "ticks": int(self.ticks) if isfinite(self.ticks) else None,
             "beside": [key for i, key in enumerate(loop.may_step_beside) if self._is_beside(key)],
             "clock": loop.clock,
         }

@@ -15,7 +15,7 @@ from passivo.record.columns import TIME, Columns
 from passivo.record.facts import Contents
 from passivo.record.mcap_reading import read_mcap
 from passivo.record.recorder import new_writer
-from passivo.record.zarr_file import read_zarr
+from passivo.record.zarr_file import is_zarr_recording, read_zarr
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -92,6 +92,12 @@ class Recording:
 
 def _units(unit: str) -> dict[str, str]:
     return {"units": unit}
+
+
+def is_recording(path: str | os.PathLike) -> bool:
+    """Whether there is a recording under this name, whole or not; a saved run is none."""
+    file = Path(path)
+    return file.suffix == ".mcap" or (file.suffix == ".zarr" and is_zarr_recording(file))
 
 
 def read_recording(path: str | os.PathLike) -> Recording:

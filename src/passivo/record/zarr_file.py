@@ -75,6 +75,13 @@ class ZarrWriter:
 # -- reading --------------------------------------------------------------------------------------------------------
 
 
+def is_zarr_recording(path: Path) -> bool:
+    try:
+        return KEY in _attributes(path, path / "zarr.json", KEY)
+    except FileError:
+        return False
+
+
 def read_zarr(path: Path) -> Contents:
     """A recording up to the first chunk that is missing or damaged."""
     import zarr

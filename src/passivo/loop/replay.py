@@ -1,0 +1,150 @@
+"""Recorded loops once more: the same readings at the same times, through the same network or a changed one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from passivo.device.replay import Replay
+from passivo.errors import FileError, InputError, PassivoError
+from passivo.loop.loop import Loop
+from passivo.loop.report import LoopReport
+from passivo.loop.safety import Safety
+from passivo.loop.session import Session
+from passivo.method.generate import Engine
+from passivo.network import guard as G
+from passivo.network.catalogue import junction_from
+from passivo.network.network import Network
+from passivo.record.recording import Recording, is_recording, read_recording
+from passivo.run.audit import Audit
+from passivo.run.audit import audit as audit_run
+from passivo.run.inputs import rebuild
+
+SLACK = 1e-12  # of the energy that went back and forth: two ways of adding up the same work
+
+
+def replay(
+    path: str | os.PathLike | Recording, params: Mapping[str, float] | None = None, engine: Engine = "numba"
+) -> LoopReport:
+    """Let a recorded hand move through the network once more, or through one with other parameters ("part.name").
+
+    The hand moves as it did, whatever it feels. With the parameters as they were everything comes out as recorded.
+    """
+    recording = path if isinstance(path, Recording) else read_recording(path)
+    return _relived(recording, params or {}, engine)[0]
+
+
+def audit(what: Any, progress: Callable[[int, int], None] | None = None) -> Audit:
+    """Audit a run, the file it was saved to, or the recording of a loop."""
+    if isinstance(what, Recording) or (isinstance(what, str | os.PathLike) and is_recording(what)):
+        return _audited(what if isinstance(what, Recording) else read_recording(what))
+    return audit_run(what, progress)
+
+
+def _audited(recording: Recording, engine: Engine = "numba") -> Audit:
+    """Every tick again from its readings, bit for bit; and what can be told from positions and forces alone."""
+    findings = [] if recording.complete else [f"the recording is not whole: {recording.damage or 'it was cut off'}"]
+    rows = _whole(recording)
+    if len(rows) < len(recording):
+        findings.append(
+            f"rows are missing after tick {int(rows[-1, 0])}: the {len(recording) - len(rows)} rows behind the gap "
+            "cannot be repeated"
+        )
+    report, again = _relived(recording, {}, engine)
+    for name, place in recording.columns.places.items():
+        mine, theirs = again[:, place].view(np.int64), rows[:, place].copy().view(np.int64)
+        if (different := (mine != theirs).any(axis=1)).any():
+            tick = int(rows[int(np.argmax(different)), 0])
+            findings.append(f"{name} differs from the repeated loop, first at tick {tick}")
+    for device in recording.header["devices"]:
+        findings += _port(recording, rows, device)
+    return Audit("replayed bit for bit from its readings", len(rows), report.verdict, findings)
+
+
+def _port(recording: Recording, rows: np.ndarray, device: str) -> list[str]:
+    """The work at a handle and the limits of its force, from recorded positions and forces, in extended precision."""
+    header = recording.header
+    column = lambda name: rows[:, recording.columns.place(f"{device}.{name}")]  # noqa: E731
+    axes = [header["devices"][device]["axes"].index(axis) for axis in header["axes"][device]]
+    there = column("missing")[:, 0] == 0.0
+    position, force = column("position")[:, axes].astype(np.longdouble), column("force").astype(np.longdouble)
+    findings = []
+    most = header["safety"]["max_force"] or header["devices"][device]["max_force"]
+    if not np.isfinite(force).all() or np.sqrt((force**2).sum(axis=1)).max() > most:
+        findings.append(f"the force at {device} is beyond {most:g} N, or no number")
+    last = np.maximum.accumulate(np.where(there, np.arange(len(rows)), 0))  # the reading that counted at each tick
+    moves = np.diff(position[last], axis=0)
+    work = (force[:-1] * moves).sum(axis=1)
+    booked = np.diff(rows[:, recording.columns.place(f"ledger.{device}.work")][:, 0].astype(np.longdouble))
+    known = work[~_dropped(recording, rows, device)[1:]], booked[~_dropped(recording, rows, device)[1:]]
+    gap = np.abs(known[0] - known[1])
+    allowed = SLACK * np.abs(work).sum() + 1e-18
+    if len(gap) and gap.max() > allowed:
+        tick = int(rows[1 + int(np.argmax(gap > allowed)), 0])
+        findings.append(f"the work at {device} is not force times motion, first at tick {tick}")
+    return findings
+
+
+def _dropped(recording: Recording, rows: np.ndarray, device: str) -> np.ndarray:
+    """Ticks whose work is not known, because the force was dropped before they ended: it counts at worst."""
+    forces = rows[:, recording.columns.place(f"{device}.force")]
+    missing = rows[:, recording.columns.place(f"{device}.missing")][:, 0] > 0.0
+    mode = rows[:, recording.columns.place(f"{device}.mode")][:, 0] != G.RUNNING
+    silent = (forces == 0.0).all(axis=1)
+    after = np.concatenate([[False], (missing & (silent | mode))[:-1]])
+    watched = recording.header["devices"][device]["watchdog"] is not None
+    return after | missing | (np.ones(len(rows), dtype=bool) if watched else False)
+
+
+def _whole(recording: Recording) -> np.ndarray:
+    """The rows up to the first that is missing."""
+    ticks = recording["tick"]
+    gaps = np.nonzero(ticks != np.arange(len(ticks)))[0]
+    return recording.rows[: gaps[0]] if len(gaps) else recording.rows
+
+
+def _relived(
+    recording: Recording, params: Mapping[str, float], engine: Engine
+) -> tuple[LoopReport, np.ndarray]:
+    rows = _whole(recording)
+    if not len(rows):
+        raise FileError(f"{recording.path} holds no tick to repeat")
+    try:
+        loop = _loop(recording, params, engine)
+    except InputError:
+        raise
+    except (PassivoError, KeyError, TypeError, ValueError, AttributeError) as error:
+        raise FileError(f"{recording.path} is damaged: its header does not describe a loop ({error})") from error
+    try:
+        ticks = recording.header["ticks"] or inf
+        session = Session(loop, ticks, float(rows[-1, 1] - rows[0, 1]))
+        if rows.shape[1] != session.module.ROW_WIDTH:
+            raise FileError(f"{recording.path} is damaged: its rows are not those of the network in its header")
+        return session.relived(rows, recording.header["beside"])
+    finally:
+        for seat in loop.places:
+            seat.device.close()
+
+
+def _loop(recording: Recording, params: Mapping[str, float], engine: Engine) -> Loop:
+    """The loop that was recorded, with the recording in place of its devices."""
+    header = recording.header
+    if not isinstance(header, dict) or "network" not in header:
+        raise FileError(f"{recording.path} does not say what loop it was; a recording of pv.Loop does")
+    net = Network.from_description(header["network"]).with_params(**params)
+    for name, axes in header["axes"].items():
+        clamp = junction_from(header["clamps"][name])
+        net.members[name].device = Replay(recording.path, device=name, name=name, axes=axes, clamp=clamp).open()
+    given = {key: rebuild(drive, _arrays(header["tables"][key])) for key, drive in header["inputs"].items()}
+    told = {f"{name}.{signal}" for name in header["axes"] for signal in net.members[name].model.signals}
+    inputs = {f"{key}.{port}": value for key, ports in given.items() for port, value in (ports or {}).items()}
+    inputs = {name: value for name, value in inputs.items() if name in (*net.ports, *net.signals) and name not in told}
+    return Loop(net, safety=Safety(**header["safety"]), start=header["start"], inputs=inputs, engine=engine)
+
+
+def _arrays(tables: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    return {name: np.array(values, dtype=float) for name, values in tables.items()}
