@@ -381,6 +381,7 @@ GUARD_OWED: int
 GUARD_HELD: int
 FLAG_UNPLUGGED: int
 FLAG_NO_HAND: int
+FLAG_OVER: int
 FLAGS_FAULTY: int
 FINE: int
 SIM: int  # a simulated device
@@ -392,6 +393,8 @@ BOX: int  # a driver in Python
 BOXED_SIZE: int
 BOXED_AXES: int
 HEARD: int
+PLAY: int  # a recording that is played
+STRIDE: int
 
 # -- a loop
 LOOP_FAILED: int

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
 from enum import IntFlag, StrEnum
+from typing import Any
+
+from passivo.errors import InputError, quoted
 
 
 class Answer(StrEnum):
@@ -26,6 +30,7 @@ class Flags(IntFlag):
     FORCES_OFF = 8  # the device itself has switched its forces off
     ERROR = 16  # the device reports a fault of its own
     UNPLUGGED = 32
+    OVER = 64  # nothing will come any more: a recording was played to its end
 
 
 @dataclass(frozen=True)
@@ -72,6 +77,40 @@ class DeviceInfo:
     @property
     def degrees_of_freedom(self) -> int:
         return len(self.axes)
+
+    def describe(self) -> dict[str, Any]:
+        """As plain data, for the header of a recording."""
+        plain = asdict(self)
+        return {**plain, "axes": list(self.axes), "workspace": [list(span) for span in self.workspace]}
+
+    @classmethod
+    def from_description(cls, description: Any) -> DeviceInfo:
+        """What `describe` gave, also out of a file: whatever does not fit is told."""
+        names = {field.name: field for field in fields(cls)}
+        if not isinstance(description, Mapping) or not set(description) <= set(names):
+            raise InputError(f"a device is described by {', '.join(names)}, not by {quoted(description)}")
+        try:
+            facts = {name: _fact(str(names[name].type), value) for name, value in description.items()}
+            return cls(**facts)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{quoted(description)} does not describe a device: {error}") from error
+
+
+def _fact(kind: str, value: Any) -> Any:
+    """A value out of a file as the field of this type holds it."""
+    if kind == "tuple[str, ...]":
+        return tuple(str(name) for name in value)
+    if kind.startswith("tuple"):
+        return tuple((float(low), float(high)) for low, high in value)
+    wanted: Any = {"str": str, "bool": bool, "int": int}.get(kind, int | float)
+    if value is None and "None" in kind:
+        return None
+    if not isinstance(value, wanted) or (isinstance(value, bool) and wanted is not bool):
+        raise TypeError(f"{quoted(value)} is no {kind}")
+    if kind.startswith("float"):
+        number: Any = value
+        return float(number)
+    return value
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,6 +158,7 @@ def _device(seat: Seat, layout: Any, handle: Piece, link: Piece) -> Piece:
         "AXES_COUNT": seat.axes,
         "FLAG_UNPLUGGED": int(Flags.UNPLUGGED),
         "FLAG_NO_HAND": int(Flags.NO_HAND),
+        "FLAG_OVER": int(Flags.OVER),
         "FLAGS_FAULTY": int(FAULTY),
     }
     return Piece(numbers, own.leaves, (*own.kernels, *kernels.DEVICE_KERNELS)).prefixed(seat.prefix)

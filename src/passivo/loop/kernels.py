@@ -70,6 +70,8 @@ def accept(m):
         alarm = float(UNPLUGGED)
     elif flags & FLAGS_FAULTY:
         alarm = float(DEVICE_FAULT)
+    elif flags & FLAG_OVER:
+        alarm = float(TOLD_TO_STOP)
     elif (flags & FLAG_NO_HAND) or (int(m[DEAD_MAN]) & int(m[READ + R_BUTTONS])) != int(m[DEAD_MAN]):
         alarm = float(NO_HAND)
     m[GUARD_ALARM] = max(alarm, m[STOP_ALARM]) if alarm != NO_HAND or m[STOP_ALARM] == 0.0 else m[STOP_ALARM]
