@@ -96,6 +96,7 @@ class Loop:
         self.module = self.network.module
         self.book = np.zeros(K.B_SIZE)
         self.ring: Ring | None = None
+        self.row = np.zeros(0)  # the last tick, as `columns` says; the loop writes it while it is read
 
     @property
     def period(self) -> float:
@@ -145,7 +146,8 @@ class Session:
             self.book[place] = value
         self.bins = np.zeros(K.BIN_COUNT, dtype=np.int64)
         self.ring = Ring(self.module.ROW_WIDTH, KEPT)
-        self.row, self.spec, self.out = np.zeros(self.module.ROW_WIDTH), np.zeros(2, dtype=np.int64), np.zeros(1)
+        loop.row = self.row = np.zeros(self.module.ROW_WIDTH)
+        self.spec, self.out = np.zeros(2, dtype=np.int64), np.zeros(1)
         self.box = np.zeros(1 + sum(box_size(seat.axes) for seat in loop.places))
         self.tape, self.table = self._tape(), self._table()
         self._quiet()
@@ -310,6 +312,7 @@ class Session:
             setup=tuple(self.setup),
             safety=loop.safety,
             network=self.network,
+            rows={name: rows[:, span] for name, span in spans.items()},
         )
 
     def _why(self) -> str:

@@ -70,6 +70,7 @@ class LoopReport:
     ledger         cumulative joules by row at the end: (part, column)
     stopped        why it ended early; empty if it did not
     setup          sentences about the clock and the scheduler
+    rows           what is left of the ticks: (ticks, width) by column, see `Loop.columns`
     """
 
     ticks: int
@@ -91,6 +92,7 @@ class LoopReport:
     safety: Safety
     recording: str = ""
     network: Any = field(default=None, repr=False)
+    rows: Mapping[str, np.ndarray] = field(default_factory=dict, repr=False)
 
     @property
     def passive(self) -> bool:
