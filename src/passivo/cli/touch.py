@@ -14,7 +14,7 @@ import typer
 from passivo.cli.app import ACTIVE, MISTAKE, PASSIVE, Json, command, mistake
 from passivo.cli.options import Input, ScenarioArgument, Seed, Set, changes, load, writable
 from passivo.cli.progress import Progress, shielded
-from passivo.cli.show import coloured, console, headline, print_json, printable, say, verdict_data
+from passivo.cli.show import coloured, console, counted, headline, print_json, printable, say, verdict_data
 from passivo.errors import FileError, InputError
 
 if TYPE_CHECKING:
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 PER_SECOND = 5  # how often the status is written
 RECORDINGS = (".mcap", ".zarr")
+UNCLAMPED = (
+    "THE ENERGY CLAMP WAS SWITCHED OFF (--no-clamp): nothing kept the program from pushing energy into the hand. "
+    "What was felt here was not safe, whatever the verdict says."
+)
 COMPILING = "compiling the loop (up to a minute, once)"
 
 
@@ -213,18 +217,13 @@ def show(felt: Touched, recorded: str) -> None:
     port = report.ports[felt.name]
     out.print(coloured(f"device port: {port}", port.kind))
     if not report.safety.clamp:
-        out.print(
-            "THE ENERGY CLAMP WAS SWITCHED OFF (--no-clamp): nothing kept the program from pushing", style="bold red"
-        )
-        out.print("energy into the hand. This run proves nothing about safety.", style="bold red")
+        out.print(UNCLAMPED, style="bold red")
     out.print()
     for line in felt.lines:
         out.print(line)
     out.print()
-    share = 100.0 * report.missed / max(report.ticks + report.missed, 1)
-    out.print(
-        f"{report.ticks} ticks of {report.period:g} s in {report.seconds:.2f} s, {report.missed} deadlines missed ({share:.2g} %)"
-    )
+    missed = f"{counted(report.missed, 'deadline')} missed"
+    out.print(f"{report.ticks} ticks of {report.period:g} s in {report.seconds:.2f} s, {missed}")
     out.print(f"lateness   {report.lateness}")
     out.print(f"computing  {1e6 * report.busy:.1f} µs per tick, at most {1e6 * report.busiest:.0f} µs")
     if report.stolen > 0.0:

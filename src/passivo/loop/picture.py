@@ -35,28 +35,29 @@ QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 
 def plot_touch(felt: Touched, path: str | PathLike | None = None) -> Any:
     """Position, force and port energy over time, and how late ticks were; the verdict of the port is the title."""
-    report, name, time = felt.report, felt.name, felt.time
-    verdict = report.ports[name]
+    report, name, verdict = felt.report, felt.name, felt.report.ports[felt.name]
+    shown = slice(felt.ended)  # the damping at the end would dwarf the rest
+    time = felt.time[shown]
     with figure(9.8, 5.6) as picture:
         left, right = picture.subfigures(1, 2, width_ratios=(1.25, 1.0))
         axes = list(left.subplots(3))
-        draw(axes[0], [Line("position", time, 1e3 * felt.position, {"color": COLOURS[0]})], "position", "mm")
-        forces = [Line("felt", time, felt.force, {"color": COLOURS[1]})]
-        wanted = report.rows[f"{name}.wanted"][:, 0]
+        draw(axes[0], [Line("position", time, 1e3 * felt.position[shown], {"color": COLOURS[0]})], "position", "mm")
+        forces = [Line("felt", time, felt.force[shown], {"color": COLOURS[1]})]
+        wanted = report.rows[f"{name}.wanted"][shown, 0]
         style = {"color": GREY, "linestyle": DASHED, "linewidth": 0.9, "zorder": 1.5}
         draw(axes[1], [*forces, Line("wanted by the program", time, wanted, style)], "force", "N")
         legend(axes[1])
         colour = VERDICTS[verdict.kind]
-        draw(axes[2], [Line("energy", time, felt.energy, {"color": colour})], "energy taken\nfrom the handle", "J")
+        draw(
+            axes[2], [Line("energy", time, felt.energy[shown], {"color": colour})], "energy taken\nfrom the handle", "J"
+        )
         axes[2].axhline(0.0, color=GREY, linewidth=0.7, zorder=1)
         if felt.touch.wall is not None:
             _surface(axes[0], 1e3 * felt.surface)
         for axis in axes:
             axis.tick_params(labelbottom=axis is axes[-1])
             axis.set_xlim(0.0, time[-1] * 10.0 ** -power_of(time[-1]))
-            if (ended := felt.ended) is not None:
-                axis.axvspan(ended, time[-1], color=GREY, alpha=0.15, linewidth=0)
-        axes[-1].set_xlabel(time_label(time) + (", grey: damped at the end" if felt.ended is not None else ""))
+        axes[-1].set_xlabel(time_label(time))
         left.align_ylabels(axes)
         axis = right.subplots()
         _histogram(axis, report)
@@ -104,7 +105,7 @@ def _histogram(axis: Any, report: LoopReport) -> None:
     marks = [(f"{name}", late.quantile(share), style) for (name, share), style in zip(QUANTILES.items(), styles)]
     for name, value, style in [*marks, ("max", late.largest, "solid")]:
         colour = COLOURS[1] if name == "max" else "black"
-        told = f"{name} {1e6 * value:.3g} µs"
+        told = f"{name} {1e6 * value:.3g} µs" if value < 1e-3 else f"{name} {1e3 * value:.3g} ms"
         axis.axvline(max(1e6 * value, low[0]), color=colour, linewidth=0.9, linestyle=style, label=told)
     axis.set_xlabel("lateness [µs]")
     axis.set_ylabel(label("ticks", "1"))

@@ -269,10 +269,10 @@ class Touched:
         return heard[len(heard) // 2 :]
 
     @property
-    def ended(self) -> float | None:
-        """When safety took over for good, as at the end of every run; s."""
-        other = np.flatnonzero(self.report.rows[f"{self.name}.mode"][:, 0] != RUNNING)
-        return float(self.time[other[0]]) if len(other) and other[-1] == len(self.time) - 1 else None
+    def ended(self) -> int:
+        """The first row of the end, in which safety damped the handle and then let go, as after every run."""
+        heard = np.flatnonzero(self.report.rows[f"{self.name}.mode"][:, 0] == RUNNING)
+        return int(heard[-1]) + 1 if len(heard) else len(self.time)
 
     @property
     def surface(self) -> float:
