@@ -114,6 +114,7 @@ if TYPE_CHECKING:
     )
     from passivo.ledger.verdict import Verdict  # noqa: F401
     from passivo.loop.loop import Loop  # noqa: F401
+    from passivo.loop.replay import audit, replay  # noqa: F401
     from passivo.loop.report import LoopReport  # noqa: F401
     from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
@@ -141,7 +142,7 @@ if TYPE_CHECKING:
     from passivo.network.sample_hold import PassiveSampleHold  # noqa: F401
     from passivo.network.sampler import PassiveSampler  # noqa: F401
     from passivo.run import operators  # noqa: F401
-    from passivo.run.audit import Audit, audit  # noqa: F401
+    from passivo.run.audit import Audit  # noqa: F401
     from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
     from passivo.run.identify import Identified, identify  # noqa: F401
     from passivo.run.inputs import Held, Noise  # noqa: F401

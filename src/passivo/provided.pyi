@@ -209,6 +209,13 @@ MOVED: int  # integral of the output since then
 WAIT: int
 EVERY: int
 CURSOR: int
+NOMINAL: int  # against the clock: the step it was given, and in how many pieces the last period was stepped
+PIECES: int
+BEGIN: int  # its memory, without what belongs to the schedule
+FINISH: int
+BESIDE: int  # 1: it is stepped beside the loop; how that went, and by how many seconds
+BESIDE_STATUS: int
+BESIDE_STEP: int
 
 # -- a junction; FAST and SLOW are the same sides by their steps
 LINK_WIDTH: int
@@ -397,14 +404,21 @@ PLAY: int  # a recording that is played
 STRIDE: int
 
 # -- a loop
-LOOP_FAILED: int
+DEAD: int  # 1: a part could not step
 ROW_ELAPSED: int  # of a recorded row: its parts
-ROW_KEPT: int
+ROW_LATE: int
 ROW_WIDTH: int
+LEADING_COUNT: int
 
 def tick(m, h) -> int: ...
 def stretch(m, elapsed) -> None: ...  # A tick took so long.
-def retreat(m, elapsed) -> None: ...  # A tick of the devices alone.
+def postpone_all(m, period) -> None: ...  # Periods as long as this one, or longer, are prolonged.
+def unready(m, orders) -> float: ...  # The longest period of a part beside the loop that should be done, and is not.
+def lend_all(m, w) -> None: ...  # Parts beside the loop, as their periods begin.
+def order_all(m, orders) -> None: ...
+def regain_all(m, w) -> None: ...  # As their periods end.
+def toil_all(m, w) -> None: ...
+def toil_part(w, i) -> None: ...
 def greet(m, box, tape, now) -> None: ...  # The first reading of every device.
 def place_all(m) -> bool: ...
 def listen(m, box, tape, now) -> float: ...  # A reading of every device that is due.

@@ -103,5 +103,5 @@ def test_in_a_loop_the_force_is_shown_and_booked():
         assert mouse.force == (0.0, 0.0)  # the loop is over
     assert min(force[0] for force in seen) == pytest.approx(-2.0)  # 2 cm into 100 N/m, as far as ramp and slew let
     assert {force[1] for force in seen} == {0.0}
-    assert report.forces["device"].min() == pytest.approx(-2.0)
+    assert report.rows["device.force"].min() == pytest.approx(-2.0)
     assert "touch" in report.network.verdict.parts

@@ -161,7 +161,7 @@ def test_files_that_cannot_be_played(tmp_path):
         pv.devices.Replay(written(tmp_path / "header.zarr", readings(), header)).open()
 
 
-# -- alone ---------------------------------------------------------------------------------------------------------------
+# -- alone ----------------------------------------------------------------------------------------------------------
 
 
 def test_the_newest_reading_of_the_time(tmp_path, clock):
@@ -225,7 +225,7 @@ def test_a_gap_holds_the_reading_before_it(tmp_path, clock):
         assert device.read().sequence == 170
 
 
-# -- in a loop -----------------------------------------------------------------------------------------------------------
+# -- in a loop ------------------------------------------------------------------------------------------------------
 
 
 def test_in_a_loop_every_tick_finds_its_reading(tmp_path):
@@ -238,8 +238,8 @@ def test_in_a_loop_every_tick_finds_its_reading(tmp_path):
         report = reports["python"]
         assert report.stopped == ""
         assert report.interventions["device"]["reading is old"] == 0
-        np.testing.assert_array_equal(report.positions["device"][:151], rows["pen.position"][:151])
-        assert np.abs(report.forces["device"]).max() > 0.1
+        np.testing.assert_array_equal(report.rows["device.position"][:151], rows["pen.position"][:151])
+        assert np.abs(report.rows["device.force"]).max() > 0.1
         for what in ("positions", "forces"):
             np.testing.assert_array_equal(getattr(report, what)["device"], getattr(reports["numba"], what)["device"])
 
@@ -249,7 +249,7 @@ def test_a_loop_ends_with_the_recording(tmp_path):
         report = pv.Loop(network(device), clock="simulated", engine="python").run(seconds=5.0)
         assert report.stopped == ""
         assert COUNT < report.ticks < COUNT + 150  # the recording, and the damping at the end
-        assert report.forces["device"][-1, 0] == 0.0
+        assert report.rows["device.force"][-1, 0] == 0.0
 
 
 def test_a_recorded_fault_ends_the_loop_as_it_did(tmp_path):

@@ -225,7 +225,7 @@ def may_step_beside(net: Network) -> list[str]:
 
 
 def _beside(net: Network, plan: Plan) -> list[list[str]]:
-    """Everything that is done for each part that may step beside the loop. `orders`: over; then ordered, done of each."""
+    """What is done for each part that may step beside the loop. `orders`: whether it is over; ordered, done of each."""
     postpone = ["def postpone_all(m, period):", "    ticks = 0.0"]
     unready = ["def unready(m, orders):", "    late = 0.0"]
     lend, order = ["def lend_all(m, w):", "    return"], ["def order_all(m, orders):", "    return"]

@@ -77,6 +77,7 @@ class Loop:
         )
         self.module = self.network.module
         self.book = np.zeros(K.B_SIZE)
+        self.row = np.zeros(0)  # the last tick, as `columns` says; the loop writes it while it is read
         self.may_step_beside = may_step_beside(self.net)
         self.beside = beside if beside is None else tuple(beside)
         for name in self.beside or ():

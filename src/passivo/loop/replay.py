@@ -107,9 +107,7 @@ def _whole(recording: Recording) -> np.ndarray:
     return recording.rows[: gaps[0]] if len(gaps) else recording.rows
 
 
-def _relived(
-    recording: Recording, params: Mapping[str, float], engine: Engine
-) -> tuple[LoopReport, np.ndarray]:
+def _relived(recording: Recording, params: Mapping[str, float], engine: Engine) -> tuple[LoopReport, np.ndarray]:
     rows = _whole(recording)
     if not len(rows):
         raise FileError(f"{recording.path} holds no tick to repeat")

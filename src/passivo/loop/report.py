@@ -68,9 +68,9 @@ class LoopReport:
     verdict        of the whole network
     ports          device -> verdict on its port
     ledger         cumulative joules by row at the end: (part, column)
-    time           seconds of the last rows (at most 65536), and by device the positions and forces then
     stopped        why it ended early; empty if it did not
     setup          sentences about the clock and the scheduler
+    rows           the last ticks, at most 65536: (ticks, width) by column, see `Loop.columns`
     """
 
     ticks: int
@@ -85,12 +85,10 @@ class LoopReport:
     verdict: Verdict
     ports: Mapping[str, Verdict]
     ledger: xr.Dataset
-    time: np.ndarray
-    positions: Mapping[str, np.ndarray]
-    forces: Mapping[str, np.ndarray]
     stopped: str
     setup: tuple[str, ...]
     safety: Safety
+    rows: Mapping[str, np.ndarray] = field(repr=False)
     recording: str = ""
     network: Any = field(default=None, repr=False)
 

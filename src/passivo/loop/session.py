@@ -87,7 +87,8 @@ class Session:
             self.book[place] = value
         self.bins = np.zeros(K.BIN_COUNT, dtype=np.int64)
         self.ring, self.keeper = Ring(self.module.ROW_WIDTH, WAITING), Keeper()
-        self.row, self.spec, self.out = np.zeros(self.module.ROW_WIDTH), np.zeros(2, dtype=np.int64), np.zeros(1)
+        loop.row = self.row = np.zeros(self.module.ROW_WIDTH)
+        self.spec, self.out = np.zeros(2, dtype=np.int64), np.zeros(1)
         self.box = np.zeros(1 + sum(box_size(seat.axes) for seat in loop.places))
         self.orders = np.zeros(1 + 2 * len(loop.may_step_beside))
         self.tape, self.table = self._tape(), self._table()
@@ -254,7 +255,7 @@ class Session:
                 self.loop.stop()
 
     def relived(self, rows: np.ndarray, beside: Sequence[str]) -> tuple[LoopReport, np.ndarray]:
-        """Recorded ticks once more, from their readings and their true times: the report, and the rows they give now."""
+        """Recorded ticks once more, from their readings and true times: the report, and the rows they give now."""
         for key in beside:
             view = self.network.parts[key].module
             self.memory[[view.BESIDE, view.BESIDE_STEP]] = 1.0, self.memory[view.NOMINAL]
@@ -320,9 +321,7 @@ class Session:
             verdict=verdict,
             ports={seat.part: self.network.verdict.parts[seat.connection.name] for seat in loop.places},
             ledger=ledger.isel(time=0),
-            time=rows[:, places["time"].start] - book[K.B_BEGAN],
-            positions={seat.part: rows[:, places[f"{seat.part}.position"]] for seat in loop.places},
-            forces={seat.part: rows[:, places[f"{seat.part}.force"]] for seat in loop.places},
+            rows={name: rows[:, place] for name, place in places.items()},
             stopped=stopped,
             setup=tuple(self.setup),
             safety=loop.safety,

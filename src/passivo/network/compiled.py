@@ -16,6 +16,7 @@ from passivo.ledger.verdict import Verdict, judge
 from passivo.method.generate import Engine, traced
 from passivo.method.part import CompiledPart, checked_allowance, place_start
 from passivo.model.feedback import Law
+from passivo.model.handle import Handle
 from passivo.model.system import Model
 from passivo.network.generate import Live, key_of, row_names, source_text
 from passivo.network.junction import Link
@@ -245,9 +246,15 @@ def judged(
 ) -> Verdict:
     """The verdict on the accounts of a network, each row with the allowance of its method or junction.
 
-    A junction may create its share of the largest height of the whole; a clamp its credit.
+    A junction may create its share of the largest height of the whole; a clamp its credit. A real handle stores what it
+    receives, which is less than nothing where a hand pushes: beside one, the whole is at least its highest other part.
     """
     whole = float(accounts[-A.ACCOUNT_SIZE + A.A_PEAK])
+    handles = {key for key, member in net.members.items() if isinstance(member.base, Handle)}
+    if handles:
+        owners = [row.split(".", 1)[0] for row in rows[:-1]]
+        others = [i for i, key in enumerate(owners) if key in net.members and key not in handles]
+        whole = max([whole, *(float(accounts[i * A.ACCOUNT_SIZE + A.A_PEAK]) for i in others)])
     links = {c.name: c.through for c in net.connections}
     shares = {key: member.method.allowance_share for key, member in net.members.items()}
     fixed: list[float | None] = []
