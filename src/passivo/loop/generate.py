@@ -30,6 +30,7 @@ from passivo.kernel.atomics import load_acquire, store_release
 from passivo.kernel.clock import monotonic, wait_until
 """
 LEADING = ("tick", "time", "elapsed", "lateness", "postponed")  # of a row
+RESULTS = ("mode", "reason", "missing", "dropped", "limited")  # of a row, for each device
 FAULTY = Flags.OVERHEATED | Flags.FORCES_OFF | Flags.ERROR
 SINGLES = (
     "LAST_SEQUENCE",
@@ -93,7 +94,7 @@ def columns(places: Sequence[Seat], rows: Sequence[str]) -> Columns:
     for seat in places:
         w, name = seat.width, seat.part
         found += [(f"{name}.wanted", w, "N"), (f"{name}.force", w, "N")]
-        found += [(f"{name}.{what}", 1, "1") for what in ("mode", "reason", "missing", "limited")]
+        found += [(f"{name}.{what}", 1, "1") for what in RESULTS]
     for row in rows:
         found += [(f"ledger.{row}.{what}", 1, UNITS[what]) for what in COLUMNS]
     return Columns(*zip(*found))
@@ -128,7 +129,7 @@ def _pieces(
     pieces = [_device(seat, layout, parts[seat.part], links[seat.connection.name]) for seat in places]
     whole: dict[str, Any] = {**numbers_of(kernels, guard)}
     kept = len(LEADING) + sum(read_size(seat.axes) + 1 for seat in places)
-    size = kept + sum(2 * seat.width + 4 for seat in places)
+    size = kept + sum(2 * seat.width + len(RESULTS) for seat in places)
     whole.update(ROW_ELAPSED=LEADING.index("elapsed"), ROW_LATE=LEADING.index("postponed"))
     whole.update(LEADING_COUNT=len(LEADING), ROW_LEDGER=size)
     ledger = sum(p.numbers["ACCOUNTS_COUNT"] for p in parts.values()) + sum(
@@ -202,9 +203,10 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
         note += [f"    for k in range({seat.width}):", f"        row[{result} + k] = -m[{d}GUARD_WANTED + k]"]
         note += [f"        row[{result + seat.width} + k] = -m[{d}GUARD_HELD + k]"]
         last = result + 2 * seat.width
-        for i, what in enumerate((f"{d}GUARD_MODE", f"{d}GUARD_REASON", f"{d}GUARD_GONE", f"{j}LIMITED")):
+        told = (f"{d}GUARD_MODE", f"{d}GUARD_REASON", f"{d}GUARD_GONE", f"{d}TOLD + {d}CHOSEN_COUNT", f"{j}LIMITED")
+        for i, what in enumerate(told):
             note += [f"    row[{last + i}] = m[{what}]"]
-        at, result = at + size + 1, last + 4
+        at, result = at + size + 1, last + len(RESULTS)
     note += ["    total_report(m)", "    for k in range(LEDGER_COUNT):"]
     note += ["        row[ROW_LEDGER + k] = m[TOTAL_REPORT + 1 + k]"]
     listen = ["def listen(m, box, tape, now):", *listen, "    return now"]

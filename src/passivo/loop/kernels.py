@@ -240,9 +240,9 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
     return 1.0
 
 
-def relive(m, w, table, out, rows, again, book):
+def relive(m, w, table, out, rows, again, book, begin_at, end_at):
     """Repeat recorded ticks from their readings and their true times, into `again`."""
-    for i in range(rows.shape[0]):
+    for i in range(begin_at, end_at):
         recall(m, rows, i)
         if i == 0:
             place_all(m)

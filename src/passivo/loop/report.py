@@ -97,6 +97,14 @@ class LoopReport:
         """Whether no device got more energy than its ledger allows."""
         return all(port.passive for port in self.ports.values())
 
+    @property
+    def leading(self) -> Verdict:
+        """The verdict that leads: that on the device's port, of several the first that is not passive."""
+        if self.verdict.kind == "none":
+            return self.verdict
+        ports = list(self.ports.values())
+        return next((port for port in ports if not port.passive), ports[0])
+
     def __str__(self) -> str:
         lines = [f"{self.ticks} ticks of {self.period:g} s in {self.seconds:.3f} s, {self.missed} deadlines missed."]
         lines.append(f"Lateness: {self.lateness}.")

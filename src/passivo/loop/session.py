@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from math import inf, isfinite
 from os import PathLike
@@ -37,6 +37,7 @@ SPIN = 60e-6  # seconds before a deadline in which the clock is watched instead 
 WAITING = 1 << 16  # rows that find a place while nobody takes them
 KEPT = 1 << 16  # rows that a report shows: the last ones
 LONGEST_TABLE = 10**7  # numbers of inputs that change with time
+RELIVED = 1 << 10  # rows between two signs of progress
 GLANCE = 0.05  # seconds between two looks at a running loop
 SLOW_SHARE = 0.25  # of a tick: a slow part whose step takes longer is stepped beside the loop
 REASONS = {
@@ -254,14 +255,20 @@ class Session:
             except KeyboardInterrupt:
                 self.loop.stop()
 
-    def relived(self, rows: np.ndarray, beside: Sequence[str]) -> tuple[LoopReport, np.ndarray]:
+    def relived(
+        self, rows: np.ndarray, beside: Sequence[str], progress: Callable[[int, int], None] | None = None
+    ) -> tuple[LoopReport, np.ndarray]:
         """Recorded ticks once more, from their readings and true times: the report, and the rows they give now."""
         for key in beside:
             view = self.network.parts[key].module
             self.memory[[view.BESIDE, view.BESIDE_STEP]] = 1.0, self.memory[view.NOMINAL]
         again, book, rows = np.zeros_like(rows), self.book, np.ascontiguousarray(rows)
         column = lambda name: rows[:, self.loop.columns.place(name).start]  # noqa: E731
-        self.module.relive(self.memory, self.aside, self.table, self.out, rows, again, book)
+        for begin in range(0, len(rows), RELIVED):
+            end = min(begin + RELIVED, len(rows))
+            self.module.relive(self.memory, self.aside, self.table, self.out, rows, again, book, begin, end)
+            if progress is not None:
+                progress(end, len(rows))
         ticks, late, elapsed = len(rows) - 1, column("lateness"), column("elapsed")
         missed = np.maximum(np.rint(elapsed[1:] / self.loop.period) - 1.0, 0.0).sum()
         book[[K.B_TICKS, K.B_BEGAN, K.B_NOW]] = ticks, column("time")[0], column("time")[-1]
