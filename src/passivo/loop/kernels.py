@@ -6,7 +6,7 @@ let the junctions decide the forces of the periods that begin, write them.
 
 from __future__ import annotations
 
-from math import isfinite, log
+from math import inf, isfinite, log
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -177,6 +177,8 @@ def first(m, box, tape, table, out, book, data, marks, row, spec):
     """The first readings and the first forces; whether the readings could be used."""
     now = monotonic(spec) if book[B_REAL] == 1.0 else book[B_BEGAN]
     greet(m, box, tape, now)
+    if book[B_REAL] == 1.0:
+        now = made(m, -inf, now)
     if not begin_all(m, table, out):
         return False
     speak(m, box, now)
@@ -212,6 +214,9 @@ def live(m, box, tape, table, out, book, lates, bins, data, marks, row, spec):
         now = listen(m, box, tape, now)
         if real and now > begun:
             now = wait_until(now, book[B_SPIN], spec)
+        begun = now
+        if real:
+            now = made(m, last, now)
         elapsed = now - last
         pulse(m, table, out, elapsed)
         speak(m, box, now)
@@ -223,8 +228,8 @@ def live(m, box, tape, table, out, book, lates, bins, data, marks, row, spec):
         push(data, marks, row, ROW_WIDTH)
         if real:
             done = monotonic(spec)
-            book[B_BUSY] += done - now
-            book[B_BUSIEST] = max(book[B_BUSIEST], done - now)
+            book[B_BUSY] += done - begun
+            book[B_BUSIEST] = max(book[B_BUSIEST], done - begun)
         else:
             done = now
         if book[B_PACED] == 1.0:

@@ -14,7 +14,7 @@ from passivo.device.boxed import box_size
 from passivo.errors import DeviceError, InputError
 from passivo.ledger.verdict import Verdict
 from passivo.loop import kernels as K
-from passivo.loop.generate import Seat, columns, live_of, seats
+from passivo.loop.generate import Seat, columns, live_of, pacing, seats
 from passivo.loop.machine import on_time, stolen_seconds
 from passivo.loop.pump import Pump
 from passivo.loop.report import Lateness, LoopReport
@@ -136,10 +136,9 @@ class Session:
         self.memory, self.module = self.network.memory, self.network.module
         self.book, self.setup = loop.book, []
         self.book[:] = 0.0
-        paced = any(seat.device.info.owns_clock and seat.driver.boxed for seat in loop.places)
         told = {
             K.B_PERIOD: loop.period, K.B_LIMIT: ticks, K.B_REAL: loop.clock == "real", K.B_SPIN: SPIN,
-            K.B_PATIENCE: loop.safety.patience / 2.0, K.B_PACED: paced,
+            K.B_PATIENCE: loop.safety.patience / 2.0, K.B_PACED: pacing(loop.places) is not None,
         }  # fmt: skip
         for place, value in told.items():
             self.book[place] = value
@@ -153,6 +152,8 @@ class Session:
         if np.isfinite(ticks):
             self.network.half_at(int(ticks) // 2)
         self.failure: BaseException | None = None
+        self.failures: dict[str, str] = {}  # of drivers in Python, in their own words
+        self.ready, self.begin, self.served = threading.Event(), threading.Event(), False
 
     def number(self, seat: Seat, name: str) -> int:
         return getattr(self.module, seat.prefix + name)
@@ -206,20 +207,27 @@ class Session:
 
     def go(self, record: str | PathLike | None) -> LoopReport:
         real, stolen = self.loop.clock == "real", stolen_seconds()
-        pumps = [Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")])) for seat in self._boxed()]
+        pumps = {
+            seat.part: Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")])) for seat in self._boxed()
+        }
+        self._compiled()  # before any force is enabled: it may take a minute, and no driver is served meanwhile
         try:
             for seat in self.loop.places:
                 if seat.device.info.gives_force:
                     seat.device.enable_forces()
-            for pump in pumps:
-                pump.start()
-            self._compiled()
             thread = threading.Thread(target=self._thread, args=(real,), name="passivo loop")
             thread.start()
+            self.ready.wait()
+            for pump in pumps.values():  # only now, so that the first readings are fresh
+                pump.start()
+            self.served = True
+            self.begin.set()
             self._attend(thread)
         finally:
-            for pump in pumps:
+            self.begin.set()
+            for part, pump in pumps.items():
                 pump.finish()
+                self.failures[part] = pump.failure
             for seat in self.loop.places:
                 seat.device.stop("the loop ended")
         if self.failure is not None:
@@ -250,8 +258,14 @@ class Session:
                 self._live()
         except BaseException as error:
             self.failure = error
+        finally:
+            self.ready.set()
 
     def _live(self) -> None:
+        self.ready.set()
+        self.begin.wait()
+        if not self.served:
+            return
         tail = (self.ring.data, self.ring.marks, self.row, self.spec)
         shared = (self.memory, self.box, self.tape, self.table, self.out, self.book)
         if not self.module.first(*shared, *tail):
@@ -319,7 +333,8 @@ class Session:
             reason = int(self.memory[self.network.links[seat.connection.name].number("REASON")])
             early = reason not in (G.ALL_WELL, G.TOLD_TO_STOP)
             if early or (self.book[K.B_STOP] and reason == G.TOLD_TO_STOP):
-                found.append(f"{seat.part}: {REASONS[reason]}")
+                words = self.failures.get(seat.part, "") if reason == G.UNPLUGGED else ""
+                found.append(f"{seat.part}: {words or REASONS[reason]}")
         if self.book[K.B_FAILED]:
             found.append(str(self.network.failure()))
         return "; ".join(found)
