@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from loop.scenes import law, port_energy, spring_and_mass, wall
 
 import passivo as pv
+from loop.scenes import law, port_energy, spring_and_mass, wall
 
 CREDIT = 1e-4  # J, the clamp's
 

@@ -305,6 +305,8 @@ class Device(ABC):
             known["encoder"] = info.encoder
         if given.limit is None:
             known["limit"] = info.max_force
+        if not given.skew:
+            known["skew"] = info.skew
         if holds is None and info.watchdog is not None:
             holds = {"longest": info.watchdog, "watchdog": True}
         if given.longest is None and holds is not None:
@@ -351,6 +353,8 @@ def checked(facts: Mapping[str, Any]) -> dict[str, Any]:
             raise InputError(f"info has no {name!r} that could be set; {nearest(name, names)}")
         if name in POSITIVE and not (isinstance(value, int | float) and 0.0 < value < float("inf")):
             raise InputError(f"{name} of a device is a positive number, not {quoted(value)}")
+        if name == "skew" and not (isinstance(value, int | float) and 0.0 <= value < float("inf")):
+            raise InputError(f"skew of a device is seconds >= 0, not {quoted(value)}")
     return dict(facts)
 
 

@@ -49,6 +49,8 @@ class DeviceInfo:
     rate           states per second
     owns_clock     the device tells when a state is there; otherwise the client asks when it wants
     watchdog       seconds after which the device drops a force by itself; None if it never does
+    skew           seconds from the instant of a position to that at which the force that answers it begins to act,
+                   where a device must wait for its next message; the clamp counts with it
     gives_force    it can push; a mouse cannot
     buttons        number of buttons
     has_orientation, has_gripper  what else it reports
@@ -68,6 +70,7 @@ class DeviceInfo:
     encoder: float = 0.0
     owns_clock: bool = False
     watchdog: float | None = None
+    skew: float = 0.0
     gives_force: bool = True
     buttons: int = 0
     has_orientation: bool = False

@@ -82,6 +82,19 @@ def seats(net: Network) -> list[Seat]:
     return found
 
 
+def pacing(places: Sequence[Seat]) -> Seat | None:
+    """The device whose readings are the ticks. One that is driven from Python waits for its next state itself: beside
+    a clock of the loop's own, readings would lie for up to a period before they are answered.
+    """
+    boxed = [seat for seat in places if seat.driver.boxed]
+    owning = [seat for seat in boxed if seat.device.info.owns_clock]
+    if len(owning) > 1:
+        raise InputError(
+            f"{' and '.join(seat.part for seat in owning)} both own the clock; only one device of a loop may"
+        )
+    return next(iter(owning or boxed), None)
+
+
 def columns(places: Sequence[Seat], rows: Sequence[str]) -> Columns:
     """What a row holds: what a tick was given, then what came of it."""
     found = [(name, 1, "1" if name in ("tick", "postponed") else "s") for name in LEADING]
@@ -212,7 +225,7 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
     listen = ["def listen(m, box, tape, now):", *listen, "    return now"]
     speak = ["def speak(m, box, now):", *speak]
     bodies = [greet, [*place, "    return good"], listen, reckon, speak, alarm, [*latched, "    return True"]]
-    bodies += [hush, recall, note, _await(places), *_beside(net, plan)]
+    bodies += [hush, recall, note, _await(places), _made(places), *_beside(net, plan)]
     return ["\n".join(lines) for lines in bodies]
 
 
@@ -259,15 +272,19 @@ def _beside(net: Network, plan: Plan) -> list[list[str]]:
 
 def _await(places: Sequence[Seat]) -> list[str]:
     """`await_tick`: until the deadline; or where a device tells the time, until it has a reading."""
-    pacing = [seat for seat in places if seat.device.info.owns_clock and seat.driver.boxed]
-    if len(pacing) > 1:
-        raise InputError(
-            f"{' and '.join(seat.part for seat in pacing)} both own the clock; only one device of a loop may"
-        )
-    head = ["def await_tick(m, box, book, deadline, spec):"]
-    if not pacing:
+    seat, head = pacing(places), ["def await_tick(m, box, book, deadline, spec):"]
+    if seat is None:
         return [*head, "    return wait_until(deadline, book[B_SPIN], spec)"]
-    return [*head, f"    return {pacing[0].prefix}await_reading(m, box, book[B_PATIENCE], deadline, spec)"]
+    return [*head, f"    return {seat.prefix}await_reading(m, box, book[B_PATIENCE], deadline, spec)"]
+
+
+def _made(places: Sequence[Seat]) -> list[str]:
+    """`made`: the time of a tick; where a device tells the time, that of its reading, not of when it was noticed."""
+    seat, head = pacing(places), ["def made(m, last, now):"]
+    if seat is None:
+        return [*head, "    return now"]
+    when = f"m[{seat.prefix}READ + {driver.R_HOST}]"
+    return [*head, f"    return {when} if last < {when} and {when} <= now else now"]
 
 
 def _arrange(places: Sequence[Seat]) -> str:

@@ -6,7 +6,7 @@ let the junctions decide the forces of the periods that begin, write them.
 
 from __future__ import annotations
 
-from math import isfinite, log
+from math import inf, isfinite, log
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -183,14 +183,17 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
     real = book[B_REAL] == 1.0
     period = book[B_PERIOD]
     now = monotonic(spec) if real else book[B_BEGAN]
+    greet(m, box, tape, now)
+    if not place_all(m):
+        return 0.0
+    begun = now
+    if real:
+        now = made(m, -inf, now)
     book[B_BEGAN] = now
     deadline = now
     done = now
     elapsed = 0.0
     first = True
-    greet(m, box, tape, now)
-    if not place_all(m):
-        return 0.0
     while True:
         if not first:
             if book[B_TICKS] >= book[B_LIMIT] or load_acquire(book, B_STOP) != 0.0:
@@ -216,6 +219,9 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
             now = listen(m, box, tape, now)
             if real and now > begun:
                 now = wait_until(now, book[B_SPIN], spec)
+            begun = now
+            if real:
+                now = made(m, last, now)
             elapsed = now - last
             book[B_TICKS] += 1.0
             book[B_LATE] = unready(m, orders) if real else 0.0
@@ -233,8 +239,8 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
         done = now
         if real:
             done = monotonic(spec)
-            book[B_BUSY] += done - now
-            book[B_BUSIEST] = max(book[B_BUSIEST], done - now)
+            book[B_BUSY] += done - begun
+            book[B_BUSIEST] = max(book[B_BUSIEST], done - begun)
     hush(m, box, now)
     book[B_FAILED] = m[DEAD]
     return 1.0

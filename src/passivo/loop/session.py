@@ -17,7 +17,7 @@ from passivo.device.boxed import box_size
 from passivo.errors import DeviceError, InputError
 from passivo.ledger.verdict import Verdict
 from passivo.loop import kernels as K
-from passivo.loop.generate import Seat
+from passivo.loop.generate import Seat, pacing
 from passivo.loop.machine import on_time, stolen_seconds
 from passivo.loop.pump import Pump
 from passivo.loop.report import Lateness, LoopReport
@@ -79,10 +79,9 @@ class Session:
         self.memory, self.module = self.network.memory, self.network.module
         self.book, self.setup = loop.book, []
         self.book[:] = 0.0
-        paced = any(seat.device.info.owns_clock and seat.driver.boxed for seat in loop.places)
         told = {
             K.B_PERIOD: loop.period, K.B_LIMIT: ticks, K.B_REAL: loop.clock == "real", K.B_SPIN: SPIN,
-            K.B_PATIENCE: loop.safety.patience / 2.0, K.B_PACED: paced,
+            K.B_PATIENCE: loop.safety.patience / 2.0, K.B_PACED: pacing(loop.places) is not None,
         }  # fmt: skip
         for place, value in told.items():
             self.book[place] = value
@@ -99,6 +98,8 @@ class Session:
             self.network.half_at(int(ticks) // 2)
         self.aside = self.memory.copy()  # where parts are stepped beside the loop
         self.failure: BaseException | None = None
+        self.failures: dict[str, str] = {}  # of drivers in Python, in their own words
+        self.ready, self.begin, self.served = threading.Event(), threading.Event(), False
 
     def number(self, seat: Seat, name: str) -> int:
         return getattr(self.module, seat.prefix + name)
@@ -154,7 +155,8 @@ class Session:
             memory[[link.number("MODE"), link.number("REASON")]] = G.LATCHED, G.TOLD_TO_STOP
         shared = (memory, self.aside.copy(), self.box.copy(), self.tape, self.table, self.out, book)
         last = (self.bins.copy(), ring.data, ring.marks, self.row.copy(), self.spec)
-        self.module.live(*shared, self.orders.copy(), self.loop.lates, *last)
+        with np.errstate(all="ignore"):
+            self.module.live(*shared, self.orders.copy(), self.loop.lates, *last)
 
     def _set_aside(self) -> list[int]:
         """The slow parts that are stepped beside the loop: those that were named, else those that take too long."""
@@ -187,7 +189,7 @@ class Session:
 
     def go(self, record: str | PathLike | None) -> LoopReport:
         loop, stolen, recorder = self.loop, stolen_seconds(), None
-        boxed = [seat for seat in loop.places if seat.driver.boxed]
+        pumps = {seat.part: Pump(seat.device, self.box, self._box(seat)) for seat in loop.places if seat.driver.boxed}
         with ExitStack() as stack:
             beside = self._set_aside()
             self._compile()
@@ -198,20 +200,30 @@ class Session:
                 stack.callback(seat.device.stop, "the loop ended")
                 if seat.device.info.gives_force:
                     seat.device.enable_forces()
-            for seat in boxed:
-                pump = Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")]))
-                stack.callback(pump.finish)
-                pump.start()
             if loop.clock == "real":
                 self._helpers(beside, stack)
             thread = threading.Thread(target=self._thread, name="passivo loop")
+            stack.callback(self.begin.set)
             thread.start()
+            self.ready.wait()
+            for part, pump in pumps.items():  # only now, so that the first readings are fresh
+                stack.callback(self._finish, part, pump)
+                pump.start()
+            self.served = True
+            self.begin.set()
             self._attend(thread, None if recorder else self.keeper)
         if self.failure is not None:
             raise self.failure
         if recorder is None:
             self.keeper.add(self.ring.take())
         return self._report(stolen_seconds() - stolen, "" if recorder is None else recorder.sentence)
+
+    def _box(self, seat: Seat) -> int:
+        return int(self.memory[self.number(seat, "BOX")])
+
+    def _finish(self, part: str, pump: Pump) -> None:
+        pump.finish()
+        self.failures[part] = pump.failure
 
     def _helpers(self, beside: list[int], stack: ExitStack) -> None:
         """Threads for the parts that are stepped beside the loop."""
@@ -226,13 +238,20 @@ class Session:
     def _thread(self) -> None:
         try:
             with ExitStack() as stack:
+                stack.enter_context(np.errstate(all="ignore"))
                 if self.loop.clock == "real":
                     stack.enter_context(on_time(self.setup))
                 self._live()
         except BaseException as error:
             self.failure = error
+        finally:
+            self.ready.set()
 
     def _live(self) -> None:
+        self.ready.set()
+        self.begin.wait()
+        if not self.served:
+            return
         shared = (self.memory, self.aside, self.box, self.tape, self.table, self.out, self.book, self.orders)
         last = (self.bins, self.ring.data, self.ring.marks, self.row, self.spec)
         if not self.module.live(*shared, self.loop.lates, *last):
@@ -266,7 +285,8 @@ class Session:
         column = lambda name: rows[:, self.loop.columns.place(name).start]  # noqa: E731
         for begin in range(0, len(rows), RELIVED):
             end = min(begin + RELIVED, len(rows))
-            self.module.relive(self.memory, self.aside, self.table, self.out, rows, again, book, begin, end)
+            with np.errstate(all="ignore"):
+                self.module.relive(self.memory, self.aside, self.table, self.out, rows, again, book, begin, end)
             if progress is not None:
                 progress(end, len(rows))
         ticks, late, elapsed = len(rows) - 1, column("lateness"), column("elapsed")
@@ -343,7 +363,8 @@ class Session:
             reason = int(self.memory[self.network.links[seat.connection.name].number("REASON")])
             early = reason not in (G.ALL_WELL, G.TOLD_TO_STOP)
             if early or (self.book[K.B_STOP] and reason == G.TOLD_TO_STOP):
-                found.append(f"{seat.part}: {REASONS[reason]}")
+                words = self.failures.get(seat.part, "") if reason == G.UNPLUGGED else ""
+                found.append(f"{seat.part}: {words or REASONS[reason]}")
         if self.book[K.B_FAILED]:
             found.append(str(self.network.failure()))
         return "; ".join(found)
