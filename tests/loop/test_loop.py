@@ -34,7 +34,9 @@ def test_the_ledger_of_the_handle_is_force_times_motion():
     with sim(seed=4, jitter=0.2, dropped=0.1) as device:
         report = run(wall(device), 0.2)
     energy, booked = port_energy(report), -report.rows["ledger.device.work"][:, 0]
-    assert np.abs(energy - booked).max() <= 1e-14
+    known = report.rows["device.dropped"][1:, 0] == 0.0  # where a force was dropped without a reading, the worst counts
+    assert np.abs(np.diff(energy) - np.diff(booked))[known].max() <= 1e-15
+    assert (np.diff(booked)[~known] <= np.diff(energy)[~known]).all()
     assert energy.min() >= -CREDIT
 
 
@@ -86,7 +88,7 @@ def test_forces_that_are_no_numbers_end_in_damping():
 def test_a_part_that_cannot_step_ends_in_damping_and_gives_no_verdict():
     """A potential that is steep without bound: no step is found once the handle is there."""
     system = pv.System(
-        states=["q"], energy="-log(0.01 - q)", structure=[[0]], ports={"end": pv.flow([1])}, domain=["0.01 - q > 0"]
+        states=["q"], energy="-log(0.01 - q)", structure=[[0]], ports={"end": pv.flow([1])}, domain="0.01 - q > 0"
     )
     with sim(start=0.0, operator=pv.operators.push(20.0)) as device:
         net = pv.Network()

@@ -29,6 +29,7 @@ from passivo.kernel.clock import monotonic, wait_until
 PATIENCE = 0.02  # seconds without an answer of the loop, after which the handle is damped
 LINGER = 0.1  # seconds of damping before no force acts any more
 DRAG_SHARE = 0.1  # of mass × rate
+SILENCE = 0.05  # seconds without a reading after which a device is lost
 
 
 @njit(nogil=True, cache=True)
@@ -71,11 +72,12 @@ class Pump(threading.Thread):
         self.spec = np.zeros(2, dtype=np.int64)
         self.over = threading.Event()
         self.failure = ""
+        self.seen: Any = ()  # place and host time of the last two readings
         answer(box, at, len(self.reading), self.force, 0.0, self.spec)  # compiled before it is needed
 
     def start(self) -> None:
         """The first reading is there when this returns."""
-        self._publish(self.device.wait_tick())
+        self._publish(self._next())
         super().start()
 
     def run(self) -> None:
@@ -88,7 +90,7 @@ class Pump(threading.Thread):
                 elif not self.over.is_set():
                     silent = silent or time.monotonic()
                     self._calm(time.monotonic() - silent)
-                self._publish(self.device.wait_tick())
+                self._publish(self._next())
         except Exception as error:
             self.failure = str(error) or type(error).__name__
             self.device.stop(self.failure)
@@ -96,14 +98,23 @@ class Pump(threading.Thread):
 
     def _calm(self, silence: float) -> None:
         """The loop is silent: damp the handle by what the last two readings say, then let go."""
-        state, axes = self.state, len(self.force)
-        speed = state.velocity if len(state.velocity) == axes else (0.0,) * axes
+        (x0, t0), (x1, t1) = self.seen
         drag = DRAG_SHARE * self.device.info.mass * self.device.info.rate if silence < LINGER else 0.0
-        most = self.device.info.max_force / axes
-        self.device._write(tuple(float(np.clip(-drag * v, -most, most)) for v in speed))
+        push = -drag * (x1 - x0) / max(t1 - t0, 0.5 / self.device.info.rate)
+        size, most = float(np.linalg.norm(push)), self.device.info.max_force
+        if not np.isfinite(size):
+            push = np.zeros_like(push)
+        elif size > most:
+            push *= most / size
+        self.device._write(tuple(push.tolist()))
+
+    def _next(self) -> DeviceState:
+        """The next reading; a device that is silent for long is lost, and its force must not stay for longer."""
+        return self.device.wait_tick(max(SILENCE, 5.0 / self.device.info.rate))
 
     def _publish(self, state: DeviceState) -> None:
-        self.state = state
+        here = (np.array(state.position, dtype=float), state.host_time)
+        self.seen = (self.seen[1] if self.seen else here, here)
         r, n = self.reading, len(self.force)
         r[R_TIME], r[R_HOST], r[R_SEQUENCE] = state.device_time, state.host_time, state.sequence
         r[R_FLAGS], r[R_BUTTONS], r[R_GRIPPER] = int(state.flags), state.buttons, state.gripper

@@ -49,6 +49,8 @@ class Safety:
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int | float) or not 0.0 < value < inf):
                 raise InputError(f"safety: {name} must be a number > 0, not {value!r}")
+        if self.dead_man is not None and (not isinstance(self.dead_man, int) or isinstance(self.dead_man, bool)):
+            raise InputError(f"safety: dead_man is the number of a button, from 0, not {self.dead_man!r}")
         if not isinstance(self.clamp, bool):
             raise InputError(f"safety: clamp is True or False, not {self.clamp!r}")
 

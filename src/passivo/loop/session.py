@@ -329,7 +329,7 @@ class Session:
         ticks = int(book[K.B_TICKS])
         stopped = self._why()
         rows, places = self.keeper.rows(self.ring.width), loop.columns.places
-        self.network.module.refresh(self.memory)
+        self.network.refresh()
         verdict = Verdict("none", reason=stopped) if book[K.B_FAILED] else self.network.verdict
         names = self.network.rows
         seconds = float(book[K.B_NOW] - book[K.B_BEGAN])
