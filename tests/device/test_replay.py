@@ -161,7 +161,7 @@ def test_files_that_cannot_be_played(tmp_path):
         pv.devices.Replay(written(tmp_path / "header.zarr", readings(), header)).open()
 
 
-# -- alone ---------------------------------------------------------------------------------------------------------------
+# -- alone -------------------------------------------------------------------------------------------------------------
 
 
 def test_the_newest_reading_of_the_time(tmp_path, clock):
@@ -225,7 +225,7 @@ def test_a_gap_holds_the_reading_before_it(tmp_path, clock):
         assert device.read().sequence == 170
 
 
-# -- in a loop -----------------------------------------------------------------------------------------------------------
+# -- in a loop ---------------------------------------------------------------------------------------------------------
 
 
 def test_in_a_loop_every_tick_finds_its_reading(tmp_path):
