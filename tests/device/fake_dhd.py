@@ -32,6 +32,7 @@ class Robot:
         self.place, self.speed, self.force = [0.0] * 3, [0.0] * 3, [0.0] * 3
         self.calls, self.failing, self.error = [], {}, "no error"
         self.on = self.moving = False
+        self.now = 50.0  # s
         self.status = {"connected": 1, "power": 1}
         self.answers = {}  # instead of 0
         self.mask, self.gap, self.frame = 0, 0.02, [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -102,6 +103,7 @@ class Robot:
         def getPosition(out, ID: int = -1) -> int:
             answer = robot._do("getPosition", ID)
             if answer == 0:
+                robot.now += 1e-3
                 for k in range(3):
                     robot.speed[k] += 1e-3 * robot.force[k] / 0.2 * robot.on
                     robot.place[k] += 1e-3 * robot.speed[k]

@@ -28,8 +28,8 @@ TYPES = {
 class Touch:
     """The device itself: 0.05 kg that move by 1 ms at every turn of the scheduler; its library is `modules`."""
 
-    def __init__(self, model="Touch", there=True):
-        self.model, self.there, self.rate = model, there, 1000
+    def __init__(self, model="Touch", there=True, clock=None):
+        self.model, self.there, self.rate, self.clock = model, there, 1000, clock or SimpleNamespace(now=0.0)
         self.place, self.speed, self.force = [0.0] * 3, [0.0] * 3, [0.0] * 3  # m, m/s, N
         self.output = self.running = False
         self.callback, self.buttons, self.errors, self.calls = None, 0, [], []
@@ -42,6 +42,7 @@ class Touch:
         """So many calls of the scheduler; what the last one answered."""
         answer = None
         for _ in range(count):
+            self.clock.now += 1e-3
             answer = self.callback(None)
             for k in range(3):
                 self.speed[k] += 1e-3 * (self.force[k] if self.output else 0.0) / 0.05

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from math import isnan, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -25,6 +26,7 @@ def plugged(monkeypatch):
 
     def plug(*args, **options):
         robot = Robot(*args, **options)
+        monkeypatch.setattr(driver, "time", SimpleNamespace(monotonic=lambda: robot.now))
         for name, module in robot.modules.items():
             monkeypatch.setitem(sys.modules, name, module)
         return robot
