@@ -42,12 +42,12 @@ class Model:
     buttons: int = 1
 
 
-# Forces, stiffness, damping and radius: the table of devices in CHAI3D (src/devices/CDeltaDevices.cpp, BSD licence),
-# whose authors built these devices; they are somewhat below the figures of the brochures. Lambda is not in it: the
-# least force of its relatives, the rest unknown.
-# Encoder: bounds from the brochures (delta.3 0.02 mm, omega below 0.01 mm, Falcon 400 dpi); a finer one costs nothing.
-# Mass: nobody publishes it. These are guesses on the safe side, since too small a mass costs force and too large a one
-# costs the guarantee. Measure yours with `pv.identify` and say info={"mass": ...}.
+# Forces, stiffness, damping and radius: the table of devices in CHAI3D's driver for this SDK (sigma.3 is not in it and
+# taken as sigma.7). Lambda is not in it either: the least force of its relatives, the rest unknown.
+# Encoder: no source at hand. As the brochures are remembered (delta.3 0.02 mm, omega below 0.01 mm, Falcon 400 dpi);
+# check yours: too coarse costs force, too fine costs the guarantee.
+# Mass: no source at all. Guesses on the safe side: too small a mass costs force, too large a one the guarantee. Measure
+# yours with `pv.identify` and say info={"mass": ...}.
 _OMEGA: Any = {"force": 12.0, "mass": 0.1, "encoder": 1e-5, "radius": 0.075, "stiffness": 5000.0, "damping": 30.0}
 _SIGMA: Any = {"force": 12.0, "mass": 0.1, "encoder": 1e-5, "radius": 0.075, "stiffness": 4000.0, "damping": 30.0}
 _LAMBDA: Any = {"force": 12.0, "mass": 0.1, "encoder": 1e-5}

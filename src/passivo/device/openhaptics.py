@@ -28,7 +28,7 @@ FIRST_STATE = 2.0  # s to wait for it
 STATUS_EVERY = 100  # readings: whether it is calibrated
 ANSWER_SHARE = 0.5  # of a period in which an answer is waited for
 NO_FORCE = (0.0, 0.0, 0.0)
-UNSURE = 0.7  # of the published inertia: it is a mean over directions, and the clamp needs the least
+UNSURE = 0.7  # of that inertia: it differs between directions, and the clamp needs the least
 SENTENCES = {
     "HD_INVALID_ENUM": "the library does not know a value it was asked for",
     "HD_INVALID_VALUE": "a value is out of its range",
@@ -57,8 +57,8 @@ class Model:
     encoder: float
 
 
-# Inertia at the tip and nominal resolution from the vendor's data sheets, as far as known (Touch, once Omni: 45 g,
-# 450 dpi; Touch X, once Desktop: 45 g, 1100 dpi); not checked on a device. Unknown models: lighter and coarser.
+# No source at hand: inertia at the tip and nominal resolution as the data sheets are remembered (Touch, once Omni:
+# 45 g, 450 dpi; Touch X, once Desktop: 45 g, 1100 dpi), not checked on a device. Unknown models: lighter and coarser.
 MODELS = {
     "omni": Model(UNSURE * 0.045, 0.0254 / 450),
     "touch x": Model(UNSURE * 0.045, 0.0254 / 1100),
@@ -76,8 +76,8 @@ class OpenHaptics(Device):
               needs Python's lock: a program that holds that lock for long (a C extension) holds the callback up too
 
     The largest force is the one the device can hold for long, by its own account; for short pushes more can be allowed
-    with info={"max_force": 3.3}, and the motors then grow warm. The mass felt at the tip is a lower bound from the data
-    sheet; measure yours with `pv.identify` and say info={"mass": 0.05}. Where `read().flags` says UNCALIBRATED, put the
+    with info={"max_force": 3.3}, and the motors then grow warm. The mass felt at the tip is a guess on the safe
+    side; measure yours with `pv.identify` and say info={"mass": 0.05}. Where `read().flags` says UNCALIBRATED, put the
     stylus into the inkwell and call `calibrate()`.
     """
 
