@@ -185,7 +185,8 @@ class Touch:
                 net.add(key, member.base, member.method, step=member.step)  # type: ignore[arg-type]
         end = lambda name: self._end(net, name)  # noqa: E731
         for c in whole.connections:
-            net.connect(*map(end, c.named), self._clamp() if c is stand_in.connection else c.through, c.name)
+            one, other = (end(name) for name in c.named)
+            net.connect(one, other, self._clamp() if c is stand_in.connection else c.through, c.name)
         for signal, shown in whole.observed.items():
             for sight in shown:
                 net.observe(end(str(sight.source)), net.end(signal), **self._options(sight), add=True)
@@ -216,8 +217,9 @@ class Touch:
     def wall(self) -> Rendering | None:
         """The wall at the handle, if it is the library's and of known stiffness."""
         model = self.stand_in.connection.flow.member.model
-        known = isinstance(model, Rendering) and model.signals == ("depth",) and model.law == library.wall().law
-        return model if known else None
+        if isinstance(model, Rendering) and model.signals == ("depth",) and model.law == library.wall().law:
+            return model
+        return None
 
     def run(self, seconds: float | None = None, record: str | PathLike | None = None) -> Touched:
         """Against the clock for so many seconds, or until Ctrl-C."""
