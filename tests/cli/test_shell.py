@@ -46,7 +46,13 @@ def test_python_m_passivo(tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("passivo ", {"run", "compare", "zwidth", "methods", "devices", "audit", "reproduce", "bench"}),
+        (
+            "passivo ",
+            {
+                *("run", "touch", "compare", "zwidth", "methods", "devices", "replay", "audit", "latency"),
+                *("reproduce", "bench"),
+            },
+        ),
         ("passivo run osc", {"oscillator"}),
         ("passivo run oscillator --method Imp", {"ImplicitEuler", "ImplicitMidpoint"}),
         ("passivo reproduce borghesan-fig1", {f"borghesan-fig{n}" for n in (10, 11, 12, 13, 15, 16)}),

@@ -7,9 +7,9 @@ import time
 
 import numpy as np
 import pytest
-from loop.scenes import port_energy, wall
 
 import passivo as pv
+from loop.scenes import port_energy, wall
 from passivo.device.boxed import boxed_driver
 from passivo.network.guard import LATCHED
 from passivo.record import recorder

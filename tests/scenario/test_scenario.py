@@ -29,7 +29,7 @@ def mistake(tmp_path, text, changes=()):
 
 
 def test_every_library_system_has_a_scenario():
-    assert {*schema.LIBRARY, DEFAULT, "multirate"} == set(built_in())
+    assert {*schema.LIBRARY, DEFAULT, "multirate", "object"} == set(built_in())
 
 
 @pytest.mark.parametrize("name", built_in())

@@ -18,15 +18,21 @@ from passivo.cli.show import coloured, console, print_json, verdict_data
     passivo audit out/pendulum.zarr --json
 """)
 def audit(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A run saved by `passivo run` or run.save(...).")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="A run saved by `passivo run` or run.save(...), or the recording of a touch."
+        ),
+    ],
     json: Json = False,
 ) -> int:
-    """Recompute a saved run and say whether its ledger is true.
+    """Recompute a saved run, or the recording of a touch, and say whether its ledger is true.
 
-    Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit.
+    Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit. The
+    ticks of a recording are repeated from the device's readings, and the work at the handle is added up anew.
     The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree.
     """
-    from passivo.run.audit import audit as check
+    from passivo.loop.replay import audit as check
 
     with Progress("reading and deriving") as progress:
         found = check(file, progress.steps)

@@ -6,6 +6,7 @@ import shlex
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from passivo.device.device import Device
     from passivo.loop.loop import Loop
     from passivo.loop.report import LoopReport
-    from passivo.loop.safety import Safety
     from passivo.loop.touch import StandIn, Touch, Touched
 
 PER_SECOND = 5  # how often the status is written
@@ -29,6 +29,10 @@ RECORDINGS = (".mcap", ".zarr")
 UNCLAMPED = (
     "THE ENERGY CLAMP WAS SWITCHED OFF (--no-clamp): nothing kept the program from pushing energy into the hand. "
     "What was felt here was not safe, whatever the verdict says."
+)
+WARNING = (
+    "WARNING: the energy clamp is OFF (--no-clamp). The device may kick or oscillate. Keep clear of it, hold the "
+    "emergency stop, and be ready to let go."
 )
 COMPILING = "compiling the loop (up to a minute, once)"
 
@@ -96,7 +100,7 @@ def touch(
         with Progress("preparing the loop"):
             prepared = Touch(chosen, handle, safety)
         if no_clamp and not json:
-            warn(safety)
+            warn()
         with status(prepared.loop, lambda: state(prepared), json):
             felt = prepared.run(seconds, record)
     with shielded():
@@ -130,10 +134,8 @@ def made(device: str, stand_in: StandIn, axis: str | None, seed: int) -> Device:
     return driver(argument, **options) if argument else driver(**options)  # type: ignore[call-arg]
 
 
-def warn(safety: Safety) -> None:
-    out = console(stderr=True)
-    out.print("WARNING: the energy clamp is OFF (--no-clamp). The device may kick or oscillate. Keep", style="bold red")
-    out.print("clear of it, hold the emergency stop, and be ready to let go.", style="bold red")
+def warn() -> None:
+    console(stderr=True).print(WARNING, style="bold red")
 
 
 # -- while it runs ----------------------------------------------------------------------------------------------------
@@ -175,7 +177,7 @@ def state(prepared: Touch) -> str:
     force, energy = row[places[f"{name}.force"]][0], -row[places[f"ledger.{name}.work"]][0]
     late = f"{book[K.B_MISSED]:.0f} missed, latest {1e6 * book[K.B_LATEST]:.0f} µs"
     told = f"{book[K.B_NOW] - book[K.B_BEGAN]:6.1f} s  {1e3 * position:+8.2f} mm  {force:+7.2f} N"
-    return f"{told}  {1e3 * energy:+8.2f} mJ  {late}   Ctrl-C ends"
+    return f"{told}  {1e3 * energy:+8.2f} mJ  {late}"
 
 
 # -- at the end -------------------------------------------------------------------------------------------------------
@@ -220,22 +222,31 @@ def show(felt: Touched, recorded: str) -> None:
     out.print()
     missed = f"{counted(report.missed, 'deadline')} missed"
     out.print(f"{report.ticks} ticks of {report.period:g} s in {report.seconds:.2f} s, {missed}")
-    out.print(f"lateness   {report.lateness}")
-    out.print(f"computing  {1e6 * report.busy:.1f} µs per tick, at most {1e6 * report.busiest:.0f} µs")
-    if report.stolen > 0.0:
-        out.print(f"stolen     {report.stolen:.2f} s of CPU time, by the host of this machine")
-    out.print(f"safety     {interventions(report)}")
-    whole = report.verdict
-    out.print(coloured(f"network    {whole}", whole.kind))
-    if recorded:
-        out.print(f"recording  {recorded}")
-    if report.stopped:
-        out.print(f"ended      early, {report.stopped}")
+    out.print(facts(report, recorded))
     if report.setup:
         out.print()
     for sentence in report.setup:
         out.print(sentence)
     out.print()
+
+
+def facts(report: LoopReport, recorded: str) -> Any:
+    """What happened, a line each."""
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_row("lateness", str(report.lateness))
+    if isfinite(report.busy):
+        grid.add_row("computing", f"{1e6 * report.busy:.1f} µs per tick, at most {1e6 * report.busiest:.0f} µs")
+    if report.stolen > 0.0:
+        grid.add_row("stolen", f"{report.stolen:.2f} s of CPU time, by the host of this machine")
+    grid.add_row("safety", interventions(report))
+    grid.add_row("network", coloured(str(report.verdict), report.verdict.kind))
+    if recorded:
+        grid.add_row("recording", printable(recorded))
+    if report.stopped:
+        grid.add_row("ended", f"early, {printable(report.stopped)}")
+    return grid
 
 
 def interventions(report: LoopReport) -> str:

@@ -43,6 +43,8 @@ class Latency:
         """(from, to, ticks): lateness in bins of 1, 2, 5 times a power of ten, without empty ones at both ends."""
         late = self.report.lateness
         middle = late.edges / np.sqrt(late.edges[1] / late.edges[0])
+        if len(used := np.flatnonzero(late.counts)):
+            middle[used[-1]] = late.largest
         place = np.searchsorted(EDGES, middle)
         counts = [int(late.counts[place == k].sum()) for k in range(len(EDGES) + 1)]
         filled = [k for k, count in enumerate(counts) if count] or [0]

@@ -26,14 +26,14 @@ from passivo.run.draw import (
 )
 
 if TYPE_CHECKING:
+    from passivo.loop.felt import Felt
     from passivo.loop.latency import Latency
-    from passivo.loop.touch import Touched
 
 WIDEST = 40  # bins of a histogram
 QUANTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
 
 
-def plot_touch(felt: Touched, path: str | PathLike | None = None) -> Any:
+def plot_felt(felt: Felt, path: str | PathLike | None = None) -> Any:
     """Position, force and port energy over time, and how late ticks were; the verdict of the port is the title."""
     report, name, verdict = felt.report, felt.name, felt.report.ports[felt.name]
     shown = slice(felt.ended)  # the damping at the end would dwarf the rest
@@ -52,7 +52,7 @@ def plot_touch(felt: Touched, path: str | PathLike | None = None) -> Any:
             axes[2], [Line("energy", time, felt.energy[shown], {"color": colour})], "energy taken\nfrom the handle", "J"
         )
         axes[2].axhline(0.0, color=GREY, linewidth=0.7, zorder=1)
-        if felt.touch.wall is not None:
+        if felt.surface is not None:
             _surface(axes[0], 1e3 * felt.surface)
         for axis in axes:
             axis.tick_params(labelbottom=axis is axes[-1])
@@ -62,10 +62,8 @@ def plot_touch(felt: Touched, path: str | PathLike | None = None) -> Any:
         axis = right.subplots()
         _histogram(axis, report)
         _title(picture, f"Port of {name}: {verdict}", colour)
-        info = felt.touch.device.info
-        head = f"{felt.touch.scenario.name} · {info.model}, axis {felt.touch.device.axes[0]}"
         unclamped = "" if report.safety.clamp else " · LEDGER CLAMP SWITCHED OFF"
-        picture.supxlabel(f"{head} · {report.ticks} ticks of {report.period:g} s{unclamped}", x=0.99, ha="right",
+        picture.supxlabel(f"{felt.caption} · {report.ticks} ticks of {report.period:g} s{unclamped}", x=0.99, ha="right",
                           fontsize=8, color=GREY)  # fmt: skip
     write(picture, path)
     return picture

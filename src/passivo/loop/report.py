@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,7 +64,7 @@ class LoopReport:
     lateness       how late they began
     missed         deadlines that went by without a tick
     stolen         CPU seconds that the machine's host took from it in that time, all cores together; NaN if not known
-    busy           seconds of computing per tick, and `busiest` the most
+    busy           seconds of computing per tick, and `busiest` the most; NaN where that was not measured
     interventions  device -> kind -> how often safety stepped in
     verdict        of the whole network
     ports          device -> verdict on its port
@@ -108,7 +109,8 @@ class LoopReport:
     def __str__(self) -> str:
         lines = [f"{self.ticks} ticks of {self.period:g} s in {self.seconds:.3f} s, {self.missed} deadlines missed."]
         lines.append(f"Lateness: {self.lateness}.")
-        lines.append(f"Computing: {1e6 * self.busy:.1f} µs per tick, at most {1e6 * self.busiest:.1f} µs.")
+        if isfinite(self.busy):
+            lines.append(f"Computing: {1e6 * self.busy:.1f} µs per tick, at most {1e6 * self.busiest:.1f} µs.")
         if self.stolen > 0.0:
             lines.append(f"The host of this machine took {self.stolen:.2f} s of CPU time meanwhile.")
         for device, kinds in self.interventions.items():

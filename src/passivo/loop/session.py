@@ -292,7 +292,7 @@ class Session:
         ticks, late, elapsed = len(rows) - 1, column("lateness"), column("elapsed")
         missed = np.maximum(np.rint(elapsed[1:] / self.loop.period) - 1.0, 0.0).sum()
         book[[K.B_TICKS, K.B_BEGAN, K.B_NOW]] = ticks, column("time")[0], column("time")[-1]
-        book[[K.B_LATEST, K.B_MISSED, K.B_BUSY]] = late.max(), missed, np.nan
+        book[[K.B_LATEST, K.B_MISSED, K.B_BUSY, K.B_BUSIEST]] = late.max(), missed, np.nan, np.nan
         book[K.B_FAILED] = self.memory[self.module.DEAD]
         for lateness in late[1:]:
             K.tally(self.bins, lateness)

@@ -18,6 +18,7 @@ import numpy as np
 
 from passivo.device.device import Device
 from passivo.errors import InputError, quoted
+from passivo.loop.felt import Felt
 from passivo.loop.loop import Clock, Loop
 from passivo.loop.report import LoopReport
 from passivo.loop.safety import Safety
@@ -26,7 +27,6 @@ from passivo.model import library
 from passivo.model.expression import evaluate
 from passivo.model.rendering import Rendering
 from passivo.network.direct import Direct
-from passivo.network.guard import RUNNING
 from passivo.network.ledger_clamp import LedgerClamp
 from passivo.network.network import Connection, Member, Network, Sight
 from passivo.run import operators
@@ -185,8 +185,8 @@ class Touch:
                 net.add(key, member.base, member.method, step=member.step)  # type: ignore[arg-type]
         end = lambda name: self._end(net, name)  # noqa: E731
         for c in whole.connections:
-            one, other = c.named
-            net.connect(end(one), end(other), self._clamp() if c is stand_in.connection else c.through, c.name)
+            one, other = (end(name) for name in c.named)
+            net.connect(one, other, self._clamp() if c is stand_in.connection else c.through, c.name)
         for signal, shown in whole.observed.items():
             for sight in shown:
                 net.observe(end(str(sight.source)), net.end(signal), **self._options(sight), add=True)
@@ -226,68 +226,32 @@ class Touch:
         return Touched(self, self.loop.run(seconds, record))
 
 
-@dataclass(frozen=True)
-class Touched:
-    """What was felt: `report` of the loop, and a summary of its second half. SI units.
+class Touched(Felt):
+    """What was felt in a `touch`; where a wall stands at the handle, also how deep in it."""
 
-    Rows in which safety damped the handle, as at the end of every run, count in no mean.
-    """
-
-    touch: Touch
-    report: LoopReport
+    def __init__(self, touch: Touch, report: LoopReport):
+        super().__init__(report, touch.stand_in.name, touch.device.indices[0], touch.offset)
+        self.touch = touch
 
     @property
-    def name(self) -> str:
-        return self.touch.stand_in.name
-
-    @property
-    def connection(self) -> str:
-        return self.touch.stand_in.connection.name
-
-    @cached_property
-    def time(self) -> np.ndarray:
-        time = self.report.rows["time"][:, 0]
-        return time - time[0]
-
-    @cached_property
-    def position(self) -> np.ndarray:
-        """Of the handle along the axis, where the scenario has its 0."""
-        return self.report.rows[f"{self.name}.position"][:, self.touch.device.indices[0]] + self.touch.offset
-
-    @cached_property
-    def force(self) -> np.ndarray:
-        """What the handle felt, of each tick until the next."""
-        return self.report.rows[f"{self.name}.force"][:, 0]
-
-    @cached_property
-    def energy(self) -> np.ndarray:
-        """Joules that the port had absorbed from the device."""
-        return -self.report.rows[f"ledger.{self.name}.work"][:, 0]
-
-    @cached_property
-    def late_half(self) -> np.ndarray:
-        """Which rows the summary takes: the second half of those in which the program was heard."""
-        heard = np.flatnonzero(self.report.rows[f"{self.name}.mode"][:, 0] == RUNNING)
-        return heard[len(heard) // 2 :]
-
-    @property
-    def ended(self) -> int:
-        """The first row of the end, in which safety damped the handle and then let go, as after every run."""
-        heard = np.flatnonzero(self.report.rows[f"{self.name}.mode"][:, 0] == RUNNING)
-        return int(heard[-1]) + 1 if len(heard) else len(self.time)
-
-    @property
-    def surface(self) -> float:
+    def surface(self) -> float | None:
         """Where the wall begins, as a position."""
+        if self.touch.wall is None:
+            return None
         near, far = self.position[0], self.depth[0]
         shown = self._shown
         scale = sum(s.scale for s in shown) if shown else 1.0
         return float(near - far / scale) if scale else 0.0
 
     @property
+    def caption(self) -> str:
+        device = self.touch.device
+        return f"{self.touch.scenario.name} · {device.info.model}, axis {device.axes[0]}"
+
+    @property
     def penetration(self) -> float | None:
         """Mean depth in the wall, where there is one."""
-        return self._mean(np.maximum(self.depth, 0.0)) if self.touch.wall is not None else None
+        return self.mean(np.maximum(self.depth, 0.0)) if self.touch.wall is not None else None
 
     @cached_property
     def depth(self) -> np.ndarray:
@@ -304,45 +268,16 @@ class Touched:
     def static(self) -> float | None:
         """How deep a spring of the wall's stiffness is pressed by the mean force."""
         wall = self.touch.wall
-        return abs(self._mean(self.force)) / wall.params["k"] if wall is not None and wall.params["k"] else None
-
-    def _mean(self, values: np.ndarray) -> float:
-        return float(values[self.late_half].mean()) if len(self.late_half) else float("nan")
+        return abs(self.mean(self.force)) / wall.params["k"] if wall is not None and wall.params["k"] else None
 
     @property
     def lines(self) -> list[str]:
-        """The summary in sentences."""
-        late = self.late_half
-        if not len(late):
-            return ["Nothing was felt: safety never let the program be heard."]
-        span = f"Second half ({self.time[late[0]]:.1f} to {self.time[late[-1]]:.1f} s)"
-        place, force = 1e3 * self._mean(self.position), self._mean(self.force)
-        lines = [f"{span}: mean position {place:.3g} mm, mean force {force:.3g} N."]
-        if self.penetration is not None and self.static:
+        lines = super().lines
+        if len(self.late_half) and self.penetration is not None and self.static:
             deep, still = 1e3 * self.penetration, 1e3 * self.static
             told = f"{deep / still:.2f} times the static one (mean force/k = {still:.3g} mm)"
             lines.append(f"Mean penetration {deep:.3g} mm, {told}.")
         return lines
 
     def data(self) -> dict[str, Any]:
-        """The summary as plain data, SI units."""
-        late = self.late_half
-        return {
-            "span": [float(self.time[i]) for i in (late[0], late[-1])] if len(late) else [],
-            "mean_position": self._mean(self.position),
-            "mean_force": self._mean(self.force),
-            "largest_force": float(np.abs(self.force).max(initial=0.0)),
-            "port_energy": float(self.energy[-1]) if len(self.energy) else 0.0,
-            "least_port_energy": float(self.energy.min(initial=0.0)) + 0.0,
-            "mean_penetration": self.penetration,
-            "static_penetration": self.static,
-        }
-
-    def plot(self, path: str | PathLike | None = None) -> Any:
-        """Draw it; see `loop/picture.py`."""
-        from passivo.loop.picture import plot_touch
-
-        return plot_touch(self, path)
-
-    def __str__(self) -> str:
-        return "\n".join([*self.lines, str(self.report)])
+        return {**super().data(), "mean_penetration": self.penetration, "static_penetration": self.static}
