@@ -42,6 +42,7 @@ SINGLES = (
     "LAST_HOST",
     "DEAD_MAN",
     "STOP_ALARM",
+    "DROPPED",
     "BOX",
 )
 GUARDED = ("SAFETY", "GONE", "ALARM", "MEASURED", "ELAPSED", "CLAMP", "OWED", "HELD", "MODE", "REASON", "WANTED")
@@ -216,7 +217,7 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
         note += [f"    for k in range({seat.width}):", f"        row[{result} + k] = -m[{d}GUARD_WANTED + k]"]
         note += [f"        row[{result + seat.width} + k] = -m[{d}GUARD_HELD + k]"]
         last = result + 2 * seat.width
-        told = (f"{d}GUARD_MODE", f"{d}GUARD_REASON", f"{d}GUARD_GONE", f"{d}TOLD + {d}CHOSEN_COUNT", f"{j}LIMITED")
+        told = (f"{d}GUARD_MODE", f"{d}GUARD_REASON", f"{d}GUARD_GONE", f"{d}DROPPED", f"{j}LIMITED")
         for i, what in enumerate(told):
             note += [f"    row[{last + i}] = m[{what}]"]
         at, result = at + size + 1, last + len(RESULTS)

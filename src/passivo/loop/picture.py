@@ -63,8 +63,8 @@ def plot_felt(felt: Felt, path: str | PathLike | None = None) -> Any:
         _histogram(axis, report)
         _title(picture, f"Port of {name}: {verdict}", colour)
         unclamped = "" if report.safety.clamp else " · LEDGER CLAMP SWITCHED OFF"
-        picture.supxlabel(f"{felt.caption} · {report.ticks} ticks of {report.period:g} s{unclamped}", x=0.99, ha="right",
-                          fontsize=8, color=GREY)  # fmt: skip
+        told = f"{felt.caption} · {report.ticks} ticks of {report.period:g} s{unclamped}"
+        picture.supxlabel(told, x=0.99, ha="right", fontsize=8, color=GREY)
     write(picture, path)
     return picture
 

@@ -107,7 +107,7 @@ def exchange(m):
         m[BROKEN] = m[CLAMP + CLAMP_OVERDRAWN] + m[CLAMP + CLAMP_BEYOND] + m[CLAMP + CLAMP_OVERLONG]
         for k in range(LINK_WIDTH):
             oppose(m, k, m[sections + CLAMP_FORCE * LINK_WIDTH + k] if CLAMPS else m[WANTED + k])
-    elif m[MODE] != RUNNING or (WATCHDOG and m[ELAPSED] + m[LINK_PERIOD] > m[CLAMP + CLAMP_LONGEST]):
+    elif m[MODE] != RUNNING or m[ELAPSED] + m[LINK_PERIOD] > m[CLAMP + CLAMP_LONGEST]:
         release(m)
 
 
