@@ -155,6 +155,7 @@ class Session:
         if np.isfinite(ticks):
             self.network.half_at(int(ticks) // 2)
         self.failure: BaseException | None = None
+        self.over = threading.Event()
 
     def number(self, seat: Seat, name: str) -> int:
         return getattr(self.module, seat.prefix + name)
@@ -252,6 +253,8 @@ class Session:
                 self._live()
         except BaseException as error:
             self.failure = error
+        finally:
+            self.over.set()
 
     def _live(self) -> None:
         tail = (self.ring.data, self.ring.marks, self.row, self.spec)
@@ -268,12 +271,14 @@ class Session:
         return "a device says that it is unplugged"
 
     def _attend(self, thread: threading.Thread) -> None:
-        """Wait for the end; Ctrl-C asks for it."""
-        while thread.is_alive():
+        """Wait for the end; Ctrl-C asks for it. Not by `join`: interrupted, Python 3.11 takes the thread for ended."""
+        while True:
             try:
-                thread.join(0.1)
+                if self.over.wait(0.1):
+                    break
             except KeyboardInterrupt:
                 self.loop.stop()
+        thread.join()
 
     # -- the end ----------------------------------------------------------------------------------------------------
 
