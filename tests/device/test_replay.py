@@ -240,8 +240,8 @@ def test_in_a_loop_every_tick_finds_its_reading(tmp_path):
         assert report.interventions["device"]["reading is old"] == 0
         np.testing.assert_array_equal(report.rows["device.position"][:151], rows["pen.position"][:151])
         assert np.abs(report.rows["device.force"]).max() > 0.1
-        for what in ("positions", "forces"):
-            np.testing.assert_array_equal(getattr(report, what)["device"], getattr(reports["numba"], what)["device"])
+        for what in ("device.position", "device.force"):
+            np.testing.assert_array_equal(report.rows[what], reports["numba"].rows[what])
 
 
 def test_a_loop_ends_with_the_recording(tmp_path):

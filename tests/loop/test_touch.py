@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import threading
+import time
 from math import nan
 
 import numpy as np
@@ -12,7 +16,9 @@ import passivo as pv
 from passivo.device.catalogue import by_name
 from passivo.device.device import Device
 from passivo.device.state import DeviceInfo, DeviceState
+from passivo.loop.kernels import B_TICKS
 from passivo.loop.touch import StandIn, Touch
+from passivo.network.guard import LATCHED
 
 PART = """
 about: ""
@@ -157,6 +163,24 @@ def test_a_real_device_begins_where_the_scenario_starts(tmp_path):
 def test_switching_the_clamp_off_is_told():
     felt = touched(pv.Scenario.load("wall"), 0.5, safety=pv.Safety(clamp=False))
     assert not felt.report.passive and "switched off" in str(felt)
+
+
+def test_ctrl_c_waits_for_the_damping():
+    """Python 3.11 takes a thread for ended whose join was interrupted: the report came before the loop had let go."""
+    chosen = pv.Scenario.load("wall")
+    with StandIn.of(chosen).sim(engine="python") as device:
+        touch = Touch(chosen, device, clock="simulated", engine="python")
+
+        def interrupt():
+            while touch.loop.book[B_TICKS] < 100:
+                time.sleep(0.01)
+            os.kill(os.getpid(), signal.SIGINT)
+
+        threading.Thread(target=interrupt, daemon=True).start()
+        felt = touch.run(60.0)
+    assert "told to stop" in felt.report.stopped and felt.report.ticks < 60_000
+    assert felt.report.rows["device.mode"][-1, 0] == LATCHED
+    assert len(felt.time) == felt.report.ticks + 1
 
 
 def test_a_touch_is_drawn(wall, tmp_path):

@@ -113,8 +113,8 @@ def _histogram(axis: Any, report: LoopReport) -> None:
 def _surface(axis: Any, place: float) -> None:
     """Where the wall begins."""
     axis.axhline(place, color=GREY, linewidth=0.9, linestyle=DASHED, zorder=1)
-    where = {"xycoords": ("axes fraction", "data"), "xytext": (-3, 2), "textcoords": "offset points"}
-    axis.annotate("wall", (1.0, place), ha="right", va="bottom", fontsize=8, color=GREY, **where)
+    where = {"xycoords": ("axes fraction", "data"), "xytext": (-3, -2), "textcoords": "offset points"}
+    axis.annotate("wall", (1.0, place), ha="right", va="top", fontsize=8, color=GREY, **where)
 
 
 def _title(picture: Any, text: str, colour: str) -> None:

@@ -57,6 +57,8 @@ def _audited(recording: Recording, progress: Progress) -> Audit:
     """Every tick again from its readings, in plain Python; and what can be told from positions and forces alone."""
     findings = [] if recording.complete else [f"the recording is not whole: {recording.damage or 'rows are missing'}"]
     rows = _whole(recording)
+    if recording.dropped:
+        findings.append(f"{recording.dropped} rows are missing: the disk was too slow")
     if len(rows) < len(recording):
         findings.append(
             f"rows are missing after tick {int(rows[-1, 0])}: the {len(recording) - len(rows)} rows behind the gap "

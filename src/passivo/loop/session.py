@@ -100,6 +100,7 @@ class Session:
         self.failure: BaseException | None = None
         self.failures: dict[str, str] = {}  # of drivers in Python, in their own words
         self.ready, self.begin, self.served = threading.Event(), threading.Event(), False
+        self.over = threading.Event()
 
     def number(self, seat: Seat, name: str) -> int:
         return getattr(self.module, seat.prefix + name)
@@ -246,6 +247,7 @@ class Session:
             self.failure = error
         finally:
             self.ready.set()
+            self.over.set()
 
     def _live(self) -> None:
         self.ready.set()
@@ -265,14 +267,19 @@ class Session:
         return "a device says that it is unplugged"
 
     def _attend(self, thread: threading.Thread, keeper: Keeper | None) -> None:
-        """Wait for the end, and keep the last rows where no recorder does; Ctrl-C asks for the end."""
-        while thread.is_alive():
+        """Wait for the end, and keep the last rows where no recorder does; Ctrl-C asks for the end.
+
+        Not by `join`: interrupted, Python 3.11 takes the thread for ended.
+        """
+        over = False
+        while not over:
             try:
-                thread.join(GLANCE)
+                over = self.over.wait(GLANCE)
                 if keeper is not None:
                     keeper.add(self.ring.take())
             except KeyboardInterrupt:
                 self.loop.stop()
+        thread.join()
 
     def relived(
         self, rows: np.ndarray, beside: Sequence[str], progress: Callable[[int, int], None] | None = None
