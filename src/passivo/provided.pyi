@@ -378,7 +378,7 @@ LAST_HOST: int
 GUARD_SAFETY: int
 DEAD_MAN: int  # buttons that must be held
 STOP_ALARM: int
-DROPPED: int  # 1: the work of the last period is not known, and counts at worst
+AT_WORST: int  # 1: the work of the last period is not known, and counts at worst
 HAS_WATCHDOG: bool
 GUARD_GONE: int  # sections of the device's guard
 GUARD_ALARM: int

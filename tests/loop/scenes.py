@@ -35,6 +35,15 @@ def spring_and_mass(device: pv.Device, times: int = 5, order: str = "published")
     return net
 
 
+def balance(report: pv.LoopReport) -> np.ndarray:
+    """Joules by which the books of the whole do not add up, at the ticks at which they were closed."""
+    column = lambda name: report.rows[f"ledger.total.{name}"][:, 0]  # noqa: E731
+    gap = column("stored") - column("stored")[0] - column("work") + column("lost") - column("created")
+    closed = np.flatnonzero(np.diff(column("created"))) + 1
+    assert len(closed) > 10
+    return gap[closed]
+
+
 def port_energy(report: pv.LoopReport, name: str = "device") -> np.ndarray:
     """Joules that the port absorbed up to each tick, from the force the handle felt and the readings that counted."""
     heard = report.rows[f"{name}.missing"][:, 0] == 0.0

@@ -29,7 +29,7 @@ HEADER = """
 from passivo.kernel.atomics import load_acquire, store_release
 from passivo.kernel.clock import monotonic, wait_until
 """
-LEADING = ("tick", "time", "elapsed", "lateness", "postponed")  # of a row
+LEADING = ("tick", "time", "elapsed", "lateness", "missed", "postponed")  # of a row
 RESULTS = ("mode", "reason", "missing", "dropped", "limited")  # of a row, for each device
 FAULTY = Flags.OVERHEATED | Flags.FORCES_OFF | Flags.ERROR
 SINGLES = (
@@ -42,7 +42,7 @@ SINGLES = (
     "LAST_HOST",
     "DEAD_MAN",
     "STOP_ALARM",
-    "DROPPED",
+    "AT_WORST",
     "BOX",
 )
 GUARDED = ("SAFETY", "GONE", "ALARM", "MEASURED", "ELAPSED", "CLAMP", "OWED", "HELD", "MODE", "REASON", "WANTED")
@@ -98,7 +98,7 @@ def pacing(places: Sequence[Seat]) -> Seat | None:
 
 def columns(places: Sequence[Seat], rows: Sequence[str]) -> Columns:
     """What a row holds: what a tick was given, then what came of it."""
-    found = [(name, 1, "1" if name in ("tick", "postponed") else "s") for name in LEADING]
+    found = [(name, 1, "1" if name in ("tick", "missed", "postponed") else "s") for name in LEADING]
     for seat in places:
         n, name = seat.axes, seat.part
         single = {"device_time": "s", "host_time": "s", "sequence": "1", "flags": "1", "buttons": "1", "gripper": "m"}
@@ -186,7 +186,8 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
     alarm, latched = ["def alarm_all(m, reason):"], ["def all_latched(m):"]
     recall = ["def recall(m, rows, i):"]
     note = ["def note(m, book, row):", "    row[0] = book[B_TICKS]", "    row[1] = book[B_NOW]"]
-    note += ["    row[2] = book[B_ELAPSED]", "    row[3] = book[B_LATENESS]", "    row[4] = book[B_LATE]"]
+    note += ["    row[2] = book[B_ELAPSED]", "    row[3] = book[B_LATENESS]", "    row[4] = book[B_MISSED]"]
+    note += ["    row[5] = book[B_LATE]"]
     at, result = len(LEADING), sum(read_size(seat.axes) + 1 for seat in places) + len(LEADING)
     for seat in places:
         d, p, j = seat.prefix, plan.parts[seat.part], plan.links[seat.connection.name]
@@ -217,7 +218,7 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
         note += [f"    for k in range({seat.width}):", f"        row[{result} + k] = -m[{d}GUARD_WANTED + k]"]
         note += [f"        row[{result + seat.width} + k] = -m[{d}GUARD_HELD + k]"]
         last = result + 2 * seat.width
-        told = (f"{d}GUARD_MODE", f"{d}GUARD_REASON", f"{d}GUARD_GONE", f"{d}DROPPED", f"{j}LIMITED")
+        told = (f"{d}GUARD_MODE", f"{d}GUARD_REASON", f"{d}GUARD_GONE", f"{d}AT_WORST", f"{j}LIMITED")
         for i, what in enumerate(told):
             note += [f"    row[{last + i}] = m[{what}]"]
         at, result = at + size + 1, last + len(RESULTS)

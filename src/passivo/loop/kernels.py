@@ -131,7 +131,7 @@ def reckon(m, elapsed):
         m[TOLD + CHOSEN_COUNT] = 1.0
         m[TOLD + CHOSEN_COUNT + 1] = m[GUARD_OWED]
         m[GUARD_OWED] = 0.0
-    m[DROPPED] = m[TOLD + CHOSEN_COUNT]
+    m[AT_WORST] = m[TOLD + CHOSEN_COUNT]
 
 
 def order(m):

@@ -296,8 +296,7 @@ class Session:
                 self.module.relive(self.memory, self.aside, self.table, self.out, rows, again, book, begin, end)
             if progress is not None:
                 progress(end, len(rows))
-        ticks, late, elapsed = len(rows) - 1, column("lateness"), column("elapsed")
-        missed = np.maximum(np.rint(elapsed[1:] / self.loop.period) - 1.0, 0.0).sum()
+        ticks, late, missed = len(rows) - 1, column("lateness"), column("missed")[-1]
         book[[K.B_TICKS, K.B_BEGAN, K.B_NOW]] = ticks, column("time")[0], column("time")[-1]
         book[[K.B_LATEST, K.B_MISSED, K.B_BUSY, K.B_BUSIEST]] = late.max(), missed, np.nan, np.nan
         book[K.B_FAILED] = self.memory[self.module.DEAD]
