@@ -10,17 +10,20 @@ import passivo as pv
 
 
 def wall(device: pv.Device, k: float = 20e3, **clamp: Any) -> pv.Network:
-    """A stiff wall behind the clamp."""
-    return law(device, "k*Max(x, 0)", {"k": k}, **clamp)
+    """A stiff wall behind the clamp; the same code as in the README and of `passivo touch wall`."""
+    return _rendered(device, pv.library.wall(k=k), **clamp)
 
 
-def law(device: pv.Device, formula: str, params: dict[str, float] | None = None, **clamp: Any) -> pv.Network:
-    """Any law of the position x, in newtons that oppose the motion."""
+def law(device: pv.Device, formula: str, **clamp: Any) -> pv.Network:
+    """Any law of the position `depth`, in newtons that oppose the motion."""
+    return _rendered(device, pv.Rendering({"end": pv.flow()}, {"end": formula}, signals=["depth"]), **clamp)
+
+
+def _rendered(device: pv.Device, model: pv.Rendering, **clamp: Any) -> pv.Network:
     net = pv.Network()
-    model = pv.Rendering({"end": pv.flow()}, {"end": formula}, params or {}, signals=["x"])
     part = net.add("wall", model, step=float(device.step))
     net.connect(device["handle"], part["end"], through=pv.LedgerClamp(**clamp), name="touch")
-    net.observe(device["position"], part["x"])
+    net.observe(device["position"], part["depth"])
     return net
 
 

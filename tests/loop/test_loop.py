@@ -77,7 +77,7 @@ def test_inputs_follow_the_time_and_not_the_ticks():
 
 def test_forces_that_are_no_numbers_end_in_damping():
     with sim() as device:
-        report = run(law(device, "sqrt(-1 - x**2)"), 0.5)
+        report = run(law(device, "sqrt(-1 - depth**2)"), 0.5)
     assert "no numbers" in report.stopped
     assert np.isfinite(report.rows["device.force"]).all()
     assert report.seconds < 0.4

@@ -1,0 +1,64 @@
+"""The loop as machine code: the same bits as plain Python, no allocation, no need of the interpreter's lock."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+
+import numpy as np
+import pytest
+from numba.core.runtime import _nrt_python, rtsys
+
+import passivo as pv
+from loop.scenes import wall
+
+
+def sim(**options):
+    return pv.devices.Sim(**{"operator": pv.operators.push(5.0), "start": -5e-3, **options})
+
+
+def test_machine_code_and_plain_python_agree_to_the_last_bit():
+    def rows(engine):
+        faults = [("nan", 0.05, 0.053), ("frozen", 0.1, 0.102), ("stall", 0.15, 0.16)]
+        with sim(seed=5, jitter=0.2, dropped=0.02, faults=faults, engine=engine) as device:
+            lates = [0.0, 0.0, 3e-4, 0.0, 0.0, 1.7e-3]
+            report = pv.Loop(wall(device), clock="simulated", engine=engine, lates=lates).run(seconds=0.25)
+            return report.rows
+
+    one, other = rows("python"), rows("numba")
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], err_msg=name)
+
+
+def test_a_million_ticks_at_10_khz_allocate_nothing():
+    with sim(rate=10e3) as device:
+        loop = pv.Loop(wall(device), clock="simulated")
+        loop.run(seconds=0.01)  # compiled
+        _nrt_python.memsys_enable_stats()
+        before = rtsys.get_allocation_stats()
+        report = loop.run(seconds=100.0)
+        after = rtsys.get_allocation_stats()
+        least = device.least_energy
+    assert report.ticks >= 10**6
+    assert after.alloc - before.alloc < 10**4  # arrays that Python hands over as it looks on; none of a tick's
+    assert report.passive and least >= -1e-4
+    settled = report.rows["device.position"][: len(report.rows["tick"]) // 2, 0]
+    assert 0.5 < settled.mean() / (5.0 / 20e3) < 2.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs the C library's usleep")
+def test_who_holds_the_interpreters_lock_for_2_s_holds_no_tick_up():
+    hold = ctypes.PyDLL(None).usleep  # PyDLL: the lock is kept during the call
+
+    def ticks(held):
+        with sim() as device:
+            loop = pv.Loop(wall(device))
+            thread = threading.Timer(0.5, hold, (2_000_000,)) if held else threading.Timer(0.5, int)
+            thread.start()
+            report = loop.run(seconds=3.0)
+            thread.join()
+        assert report.ports["device"].passive
+        return report.ticks / (report.ticks + report.missed)
+
+    assert abs(ticks(held=True) / ticks(held=False) - 1.0) <= 0.02
