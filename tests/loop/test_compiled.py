@@ -32,7 +32,7 @@ def test_machine_code_and_plain_python_agree_to_the_last_bit():
 
 
 def test_a_million_ticks_at_10_khz_allocate_nothing():
-    with sim(rate=10e3) as device:
+    with sim(rate=10e3, encoder=1e-7) as device:
         loop = pv.Loop(wall(device), clock="simulated")
         loop.run(seconds=0.01)  # compiled
         _nrt_python.memsys_enable_stats()

@@ -126,6 +126,14 @@ def test_the_last_rows_are_kept_however_long_the_run(monkeypatch):
     assert report.rows["tick"][-1, 0] == report.ticks
 
 
+def test_an_encoder_that_is_too_coarse_for_the_rate_is_told():
+    with sim(rate=10e3, encoder=1e-6) as device:
+        report = run(wall(device), 0.01)
+    assert any("too coarse for 10000 Hz" in sentence for sentence in report.setup)
+    with sim() as device:
+        assert not run(wall(device), 0.01).setup
+
+
 # -- bad input ------------------------------------------------------------------------------------------------------
 
 

@@ -38,6 +38,7 @@ WAITING = 1 << 16  # rows that find a place while nobody takes them
 KEPT = 1 << 16  # rows that a report shows: the last ones
 LONGEST_TABLE = 10**7  # numbers of inputs that change with time
 RELIVED = 1 << 10  # rows between two signs of progress
+COARSE = 0.1  # of T² hand/mass: the step of an encoder beyond which a handle sinks (0.01 is fine, spec 1.7)
 GLANCE = 0.05  # seconds between two looks at a running loop
 SLOW_SHARE = 0.25  # of a tick: a slow part whose step takes longer is stepped beside the loop
 REASONS = {
@@ -70,6 +71,22 @@ class Keeper:
         return np.concatenate([np.zeros((0, width)), *self.blocks])[-KEPT:]
 
 
+def coarse(seat: Seat) -> list[str]:
+    """A sentence where positions are too coarse for the rate: the clamp counts every step of the encoder at worst."""
+    through: Any = seat.connection.through
+    if not through.clamps or isinstance(through.mass, tuple) or isinstance(through.hand, tuple):
+        return []
+    period = float(seat.connection.flow.member.step)
+    fine, step = COARSE * period**2 * through.hand / through.mass, max(through.resolutions())
+    if step <= fine:
+        return []
+    return [
+        f"{seat.part} measures in steps of {step:.1g} m, too coarse for {1.0 / period:g} Hz and {through.mass:g} kg: "
+        "the clamp will let it sink into stiff walls. Lower the rate, or raise hand= of the LedgerClamp "
+        f"(now {through.hand:g} N)."
+    ]
+
+
 class Session:
     """One run of a loop for so many ticks."""
 
@@ -77,7 +94,7 @@ class Session:
         self.loop, self.ticks, self.seconds = loop, ticks, seconds
         self.network = loop.network.copy()
         self.memory, self.module = self.network.memory, self.network.module
-        self.book, self.setup = loop.book, []
+        self.book, self.setup = loop.book, [sentence for seat in loop.places for sentence in coarse(seat)]
         self.book[:] = 0.0
         told = {
             K.B_PERIOD: loop.period, K.B_LIMIT: ticks, K.B_REAL: loop.clock == "real", K.B_SPIN: SPIN,
