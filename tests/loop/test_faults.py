@@ -194,11 +194,10 @@ def test_a_slow_disk_drops_rows_and_says_how_many(ending, tmp_path, monkeypatch)
     monkeypatch.setattr(session, "WAITING", 64)
     monkeypatch.setitem(recorder.WRITERS, ending, lambda *given: Disk(make(*given), slow=0.3))
     path = tmp_path / f"touch{ending}"
-    with sim() as device:
-        report = pv.Loop(wall(device), clock="simulated", engine="python").run(seconds=0.5, record=path)
-    check_ticks = report.ticks
+    with sim(rate=500.0) as device:
+        report = pv.Loop(wall(device), engine="python").run(seconds=1.0, record=path)
     kept = pv.read_recording(path)
-    assert kept.dropped > 0 and len(kept) + kept.dropped == check_ticks + 1
+    assert kept.dropped > 0 and len(kept) + kept.dropped == report.ticks + 1
     assert "dropped because the disk was too slow" in report.recording
     found = pv.audit(path)
     assert not found.ok and any("rows are missing" in finding for finding in found.findings)

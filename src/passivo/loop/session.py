@@ -82,8 +82,7 @@ def coarse(seat: Seat) -> list[str]:
         return []
     return [
         f"{seat.part} measures in steps of {step:.1g} m, too coarse for {1.0 / period:g} Hz and {through.mass:g} kg: "
-        "the clamp will let it sink into stiff walls. Lower the rate, or raise hand= of the LedgerClamp "
-        f"(now {through.hand:g} N)."
+        "the clamp will let it sink into stiff walls. Lower the rate."
     ]
 
 
