@@ -191,7 +191,7 @@ def failed(report: LoopReport) -> bool:
 def tell(felt: Touched, files: list[Path], record: Path | None, source: str, json: bool) -> int:
     report, device = felt.report, felt.touch.device
     code = MISTAKE if failed(report) else PASSIVE if report.passive else ACTIVE
-    recorded = report.recording or ("NOTHING was recorded." if record is not None else "")
+    recorded = report.recording
     if json:
         facts = {"model": device.info.model, "driver": device.driver, "axis": device.axes[0]}
         print_json(
@@ -203,7 +203,8 @@ def tell(felt: Touched, files: list[Path], record: Path | None, source: str, jso
     say(*(f"written  {file}" for file in files))
     if failed(report):
         return mistake(f"stopped early: {report.stopped}", False, code)
-    say(f"\nTry next: passivo run {shlex.quote(source)}")
+    after = f"run {shlex.quote(source)}" if record is None else f"audit {shlex.quote(str(record))}"
+    say(f"\nTry next: passivo {after}")
     return code
 
 
