@@ -62,7 +62,7 @@ def replay(
         for line in one.lines:
             screen.print(line)
     screen.print()
-    screen.print(facts(report, ""))
+    screen.print(facts(report))
     say(*(f"written  {path}" for path in files))
     say(f"\nTry next: passivo audit {shlex.quote(str(file))}")
     return code

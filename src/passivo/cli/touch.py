@@ -191,15 +191,14 @@ def failed(report: LoopReport) -> bool:
 def tell(felt: Touched, files: list[Path], record: Path | None, source: str, json: bool) -> int:
     report, device = felt.report, felt.touch.device
     code = MISTAKE if failed(report) else PASSIVE if report.passive else ACTIVE
-    recorded = report.recording
     if json:
         facts = {"model": device.info.model, "driver": device.driver, "axis": device.axes[0]}
         print_json(
             {"scenario": felt.touch.scenario.name, "device": facts, **report_data(report), "felt": felt.data(),
-             "recording": recorded, "files": files}
+             "recording": report.recording, "files": files}
         )  # fmt: skip
         return code
-    show(felt, recorded)
+    show(felt)
     say(*(f"written  {file}" for file in files))
     if failed(report):
         return mistake(f"stopped early: {report.stopped}", False, code)
@@ -208,7 +207,7 @@ def tell(felt: Touched, files: list[Path], record: Path | None, source: str, jso
     return code
 
 
-def show(felt: Touched, recorded: str) -> None:
+def show(felt: Touched) -> None:
     """The verdict on the port first, then what happened."""
     report, out, device = felt.report, console(), felt.touch.device
     headline(out, felt.touch.scenario)
@@ -223,7 +222,7 @@ def show(felt: Touched, recorded: str) -> None:
     out.print()
     missed = f"{counted(report.missed, 'deadline')} missed"
     out.print(f"{report.ticks} ticks of {report.period:g} s in {report.seconds:.2f} s, {missed}")
-    out.print(facts(report, recorded))
+    out.print(facts(report))
     if report.setup:
         out.print()
     for sentence in report.setup:
@@ -231,7 +230,7 @@ def show(felt: Touched, recorded: str) -> None:
     out.print()
 
 
-def facts(report: LoopReport, recorded: str) -> Any:
+def facts(report: LoopReport) -> Any:
     """What happened, a line each."""
     from rich.table import Table
 
@@ -243,8 +242,8 @@ def facts(report: LoopReport, recorded: str) -> Any:
         grid.add_row("stolen", f"{report.stolen:.2f} s of CPU time, by the host of this machine")
     grid.add_row("safety", interventions(report))
     grid.add_row("network", coloured(str(report.verdict), report.verdict.kind))
-    if recorded:
-        grid.add_row("recording", printable(recorded))
+    if report.recording:
+        grid.add_row("recording", printable(report.recording))
     if report.stopped:
         grid.add_row("ended", f"early, {printable(report.stopped)}")
     return grid
