@@ -105,7 +105,8 @@ class Wrapped(pv.Device):
 
     def __init__(self, fails_after=10**9, how=None, **options):
         super().__init__(**options)
-        self.sim, self.fails_after, self.how = sim(rate=200.0), fails_after, how
+        touching = {"start": 1e-4, "operator": pv.operators.push(0.0)}  # it leaves the wall, slowly
+        self.sim, self.fails_after, self.how = sim(rate=200.0, **touching), fails_after, how
         self.written, self.reads = [], 0
 
     def _open(self):
