@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import re
@@ -124,7 +125,7 @@ def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> An
     if name not in kinds:
         raise ValueError(f"there is no {what} {shortened(name)}; {nearest(name, kinds)}")
     kind = kinds[name]
-    known = list(kind.__dataclass_fields__)
+    known = [option.name for option in dataclasses.fields(kind) if option.init]
     for key in options:
         if key not in known:
             choice = nearest(str(key), known) if known else "it has none"
