@@ -111,6 +111,12 @@ def test_a_failing_step_keeps_what_was_computed(capsys):
     assert code == 2 and "what was computed is kept" in err and "no verdict" in out
     run = pv.load("out/microphone.zarr")
     assert 0 < run.steps < run.planned and Path("out/microphone.png").exists()
+    code, out, _ = call(capsys, "audit", "out/microphone.zarr")  # 1 is for active runs
+    assert code == 0 and out.startswith("audit passed. ") and "no verdict" in out and "Until then exact" in out
+    options = ["--method", "ExplicitEuler", "--out", "active"]
+    assert call(capsys, "run", "microphone", "--input", "voltage=-2.0", *options)[0] == 2
+    code, out, _ = call(capsys, "audit", "active/microphone.zarr")
+    assert code == 1 and out.startswith("audit passed. ") and "Until then active: created " in out
 
 
 def test_ctrl_c_keeps_what_was_computed(capsys, monkeypatch):

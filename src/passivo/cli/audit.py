@@ -24,7 +24,8 @@ def audit(
     """Recompute a saved run and say whether its ledger is true.
 
     Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit.
-    The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree.
+    The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree. A run
+    that stopped early is judged by the steps it took.
     """
     from passivo.run.audit import audit as check
 
@@ -37,4 +38,4 @@ def audit(
         console().print(coloured(str(found), found.verdict.kind if found.ok else "active"), soft_wrap=True)
     if not found.ok:
         return MISTAKE
-    return PASSIVE if found.verdict.passive else ACTIVE
+    return {"active": ACTIVE, "none": MISTAKE}.get(found.verdict.so_far, PASSIVE)
