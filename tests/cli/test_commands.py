@@ -153,6 +153,16 @@ def test_ctrl_c_in_a_comparison_keeps_finished_methods(capsys, monkeypatch):
     monkeypatch.setattr("passivo.cli.progress.Progress.update", update)
     code, out, err = call(capsys, "compare", "pendulum", "--methods", "AVF,RK4", "--until", "5")
     assert code == 130 and "AVF" in out and "RK4" not in out and err.startswith("stopped: ")
+    assert "written  out/pendulum-compare.png" in out and Path("out/pendulum-compare.png").stat().st_size > 5000
+
+
+def test_ctrl_c_before_any_method_is_finished_writes_nothing(capsys, monkeypatch):
+    def update(self, what, done, total):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("passivo.cli.progress.Progress.update", update)
+    assert call(capsys, "compare", "pendulum", "--methods", "AVF,RK4")[::2] == (130, "stopped: by Ctrl-C\n")
+    assert not list(Path("out").iterdir())
 
 
 def test_a_swallowed_ctrl_c_comes_again():

@@ -64,7 +64,7 @@ def compare(
     files = writable(out or Path(chosen.folder), *(f"{chosen.name}-compare.{kind}" for kind in pictures))
     with Painter(bool(files)) as painter:
         found, code = measure(chosen, listed)
-        if found.interrupted or code == MISTAKE:  # without a run or a reference there is nothing to draw
+        if not any(entry.run for entry in found.entries):
             files = []
         with shielded():
             painter.begin(found, files)
