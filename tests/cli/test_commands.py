@@ -212,7 +212,9 @@ def test_compare_where_nothing_applies_is_a_mistake(capsys):
 def test_an_explosion_is_no_rounding(capsys):
     code, out, _ = call(capsys, "compare", "oscillator", "--methods", "ExplicitEuler", "--step", "0.1", "--until", "20")
     (row,) = (line for line in out.splitlines() if line.startswith("ExplicitEuler "))
-    assert code == 1 and "roundoff" not in row and row.endswith("stopped")
+    assert code == 2 and "roundoff" not in row and row.endswith("stopped")  # as `run` of the same
+    assert row.split()[3] == "overflow"
+    assert call(capsys, "run", "oscillator", "--method", "ExplicitEuler", "--step", "0.1", "--until", "20")[0] == 2
 
 
 def test_the_end_of_a_run_is_told(capsys):

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from passivo.run.compare import Comparison, Entry
     from passivo.scenario.scenario import Scenario
 
+OVERFLOW = 1e300  # joules; what came so far would have gone on
+
 
 @command("""
     passivo compare oscillator --methods all
@@ -56,7 +58,8 @@ def compare(
     """Run a scenario by several methods, side by side.
 
     Shown are the error against a reference solution, the energy that the numerics created and removed, the verdict
-    and the cost of a step. The exit code is 0 if every method is passive, 1 if one is active.
+    and the cost of a step. The exit code is the largest that `passivo run` gives for one of them: 0 if every method is
+    passive, 1 if one is active, 2 if one could not come to the end or none applies.
     """
     listed = parse_methods(methods)
     chosen = load(scenario, changes(set_, input_, step=step, until=until, seed=seed))
@@ -97,9 +100,10 @@ def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
     try:
         with Progress() as progress:
             found = chosen.compare(methods, progress.update)
-        if not any(entry.run for entry in found.entries):
+        kinds = {entry.run.verdict.kind for entry in found.entries if entry.run}
+        if not kinds or "none" in kinds:
             return found, MISTAKE
-        return found, PASSIVE if found.passive else ACTIVE
+        return found, ACTIVE if "active" in kinds else PASSIVE
     except KeyboardInterrupt as error:
         found = getattr(error, "comparison", None)
         if found is None or not found.entries:
@@ -175,8 +179,10 @@ def told(entry: Entry, found: Comparison) -> bool:
 
 
 def energy(value: float, entry: Entry) -> str:
-    """Joules, or the word where a sum of roundings is all there is."""
+    """Joules, or the word where a sum of roundings is all there is, or more than can be summed."""
     run: Any = entry.run
+    if run.stopped and value > OVERFLOW:
+        return "overflow"
     tiny = run.verdict.kind != "none" and value <= run.verdict.roundoff * run.steps**0.5
     return "roundoff" if tiny else compact(value)
 
