@@ -105,6 +105,23 @@ def test_mistakes(capsys, arguments, said):
         assert code == 2 and said in json.loads(out)["error"] and err == ""
 
 
+def test_too_many_rows_are_refused_where_they_were_asked_for(capsys):
+    Path("big.yaml").write_text("system: oscillator\nrun:\n  step: 0.01\n  until: 1.0e8\n")
+    advice = r"would take [\d.]+ GiB; set run\.record_every \(--record-every\) to \d+ or more"
+    for arguments, place in (
+        (["big.yaml"], "big.yaml:4"),
+        (["oscillator", "--until", "1e7"], "--until 1e7"),
+        (["oscillator", "--step", "1e-10"], "--step 1e-10"),
+        (["multirate", "--until", "1e8"], "--until 1e8"),
+    ):
+        code, _, err = call(capsys, "run", *arguments)
+        assert code == 2 and re.match(
+            rf"mistake: {re.escape(place)}: with record_every=1 the recorded rows {advice}", err
+        )
+    with pytest.raises(pv.InputError, match=r"would take .* GiB; say record_every=\d+ or more"):
+        pv.simulate(pv.library.mass(), pv.AVF(), 1e-9, 1.0, engine="python")
+
+
 def test_a_failing_step_keeps_what_was_computed(capsys):
     """The plates of the microphone must not touch."""
     code, out, err = call(capsys, "run", "microphone", "--input", "voltage=-2.0")
