@@ -5,6 +5,7 @@ import json
 import re
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -194,6 +195,41 @@ def test_a_swallowed_ctrl_c_comes_again():
         with pytest.raises(KeyboardInterrupt):
             progress.steps(1, 10)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_time_that_remains_is_guessed_and_counts_down(monkeypatch):
+    from passivo.cli import progress
+
+    now = [100.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    shown = progress.Progress(guess=20.0)
+    left = lambda: str(shown.bar.columns[-2](shown.bar.tasks[0]))  # noqa: E731
+    said = [left()]
+    for later, done in ((5, None), (0, 0), (1, None), (9, 25), (3, None), (30, None)):
+        now[0] += later
+        if done is not None:
+            shown.update("stepping", done, 100)
+        said.append(left())
+    assert said == ["20 s left", "15 s left", "15 s left", "14 s left", "30 s left", "27 s left", ""]
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_saving_and_drawing_are_told_and_cannot_be_stopped(capsys, monkeypatch, command):
+    from passivo.cli import progress
+
+    told = []
+
+    @contextlib.contextmanager
+    def late(bar):
+        (task,) = bar.tasks
+        told.append((task.description, signal.getsignal(signal.SIGINT) is signal.SIG_IGN))
+        yield
+
+    monkeypatch.setattr(progress, "_late", late)
+    options = ["--methods", "AVF"] if command == "compare" else []
+    assert call(capsys, command, "pendulum", "--until", "1", *options)[0] == 0
+    saved = [("saving", True)] if command == "run" else []
+    assert told[-1 - len(saved) :] == [*saved, ("drawing", True)]
 
 
 def test_endless_derivations_end(capsys, monkeypatch):

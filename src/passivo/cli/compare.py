@@ -22,7 +22,7 @@ from passivo.cli.options import (
     load,
     writable,
 )
-from passivo.cli.progress import Progress, shielded
+from passivo.cli.progress import COMPILES, Progress, shielded, telling
 from passivo.cli.show import coloured, compact, console, counted, headline, print_json, say, table
 from passivo.errors import InputError, nearest
 from passivo.run.painter import Painter
@@ -73,7 +73,8 @@ def compare(
             painter.begin(found, files)
             if not json:
                 show(chosen, found)
-            painter.finish()
+            with telling("drawing"):
+                painter.finish()
     if json:
         print_json({"scenario": chosen.name, **found.data(), "files": files})
     else:
@@ -98,7 +99,7 @@ def parse_methods(text: str) -> list[Method]:
 def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
     """The comparison, whole or as far as it came, and the exit code."""
     try:
-        with Progress() as progress:
+        with Progress(guess=COMPILES * (1 + len(methods)) / 3) as progress:  # two at a time, if there is anything to do
             found = chosen.compare(methods, progress.update)
         kinds = {entry.run.verdict.kind for entry in found.entries if entry.run}
         if not kinds or "none" in kinds:
