@@ -139,6 +139,7 @@ def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> An
 
 
 def _choices(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a choice by name, or by name and options."""
     shapes = []
     for name, kind in kinds.items():
         shape = TypeAdapter(kind).json_schema()
@@ -149,6 +150,16 @@ def _choices(kinds: Mapping[str, Any]) -> dict[str, Any]:
              "additionalProperties": False}
         )  # fmt: skip
     return {"anyOf": [{"enum": list(kinds)}, *shapes]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """As `WithJsonSchema`, but worked out only where the schema is asked for: a run needs none."""
+
+    schema: Callable[[], dict[str, Any]]
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> dict[str, Any]:
+        return self.schema()
 
 
 FORMULA = {"type": ["string", "number"], "description": "a number, or a formula: + - * / ** and sin, cos, exp, ..."}
@@ -206,8 +217,8 @@ def _unit(value: Any) -> Any:
 
 
 Units = dict[Name, Annotated[Any, BeforeValidator(_unit), WithJsonSchema(_UNIT)]]
-MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_choices(METHODS))]
-JunctionSpec = Annotated[Any, BeforeValidator(_junction), WithJsonSchema(_choices(JUNCTIONS))]
+MethodSpec = Annotated[Any, BeforeValidator(_method), Described(lambda: _choices(METHODS))]
+JunctionSpec = Annotated[Any, BeforeValidator(_junction), Described(lambda: _choices(JUNCTIONS))]
 
 
 # -- systems ----------------------------------------------------------------------------------------------------------
@@ -382,7 +393,7 @@ def _sight(value: Any) -> Any:
 Sight = Annotated[
     SightSpec,
     BeforeValidator(_sight),
-    WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, SightSpec.model_json_schema()]}),
+    Described(lambda: {"anyOf": [{"type": "string", "minLength": 1}, SightSpec.model_json_schema()]}),
 ]
 
 
