@@ -31,6 +31,17 @@ class InputError(PassivoError, ValueError):
     """An argument of a run that cannot be used: step, duration, start, inputs."""
 
 
+class RecordError(InputError):
+    """More would be recorded than there is room for; `every` is the least `record_every` that would do."""
+
+    def __init__(self, what: str, every: int):
+        super().__init__(what, every)
+        self.what, self.every = what, every
+
+    def __str__(self) -> str:
+        return f"{self.what}; say record_every={self.every} or more"
+
+
 class FileError(PassivoError, ValueError):
     """A saved run that cannot be read."""
 

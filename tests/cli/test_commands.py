@@ -5,6 +5,7 @@ import json
 import re
 import signal
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -94,15 +95,34 @@ def test_formats(capsys):
         (["reproduce", "borghesan-fig3", "--set", "step"], "--set takes NAME=VALUE"),
         (["rnu"], "No such command 'rnu'"),
         (["run", "oscillator", "--stpe", "1"], "No such option: --stpe"),
+        (["run", "oscillator", "twice"], "unexpected extra argument"),
+        (["compare"], "Missing argument 'NAME|FILE.yaml'"),
     ],
 )
 def test_mistakes(capsys, arguments, said):
     code, out, err = call(capsys, *arguments)
     assert code == 2 and out == "" and said in err
-    if "No such" not in said and "greater" not in said:
+    if "usage" not in err.lower():
         assert err.startswith("mistake: ") and err.count("\n") == 1
-        code, out, err = call(capsys, *arguments, "--json")
-        assert code == 2 and said in json.loads(out)["error"] and err == ""
+    code, out, err = call(capsys, *arguments, "--json")
+    assert code == 2 and said in json.loads(out)["error"] and err == ""
+
+
+def test_too_many_rows_are_refused_where_they_were_asked_for(capsys):
+    Path("big.yaml").write_text("system: oscillator\nrun:\n  step: 0.01\n  until: 1.0e8\n")
+    advice = r"would take [\d.]+ GiB; set run\.record_every \(--record-every\) to \d+ or more"
+    for arguments, place in (
+        (["big.yaml"], "big.yaml:4"),
+        (["oscillator", "--until", "1e7"], "--until 1e7"),
+        (["oscillator", "--step", "1e-10"], "--step 1e-10"),
+        (["multirate", "--until", "1e8"], "--until 1e8"),
+    ):
+        code, _, err = call(capsys, "run", *arguments)
+        assert code == 2 and re.match(
+            rf"mistake: {re.escape(place)}: with record_every=1 the recorded rows {advice}", err
+        )
+    with pytest.raises(pv.InputError, match=r"would take .* GiB; say record_every=\d+ or more"):
+        pv.simulate(pv.library.mass(), pv.AVF(), 1e-9, 1.0, engine="python")
 
 
 def test_a_failing_step_keeps_what_was_computed(capsys):
@@ -111,6 +131,12 @@ def test_a_failing_step_keeps_what_was_computed(capsys):
     assert code == 2 and "what was computed is kept" in err and "no verdict" in out
     run = pv.load("out/microphone.zarr")
     assert 0 < run.steps < run.planned and Path("out/microphone.png").exists()
+    code, out, _ = call(capsys, "audit", "out/microphone.zarr")  # 1 is for active runs
+    assert code == 0 and out.startswith("audit passed. ") and "no verdict" in out and "Until then exact" in out
+    options = ["--method", "ExplicitEuler", "--out", "active"]
+    assert call(capsys, "run", "microphone", "--input", "voltage=-2.0", *options)[0] == 2
+    code, out, _ = call(capsys, "audit", "active/microphone.zarr")
+    assert code == 1 and out.startswith("audit passed. ") and "Until then active: created " in out
 
 
 def test_ctrl_c_keeps_what_was_computed(capsys, monkeypatch):
@@ -147,6 +173,16 @@ def test_ctrl_c_in_a_comparison_keeps_finished_methods(capsys, monkeypatch):
     monkeypatch.setattr("passivo.cli.progress.Progress.update", update)
     code, out, err = call(capsys, "compare", "pendulum", "--methods", "AVF,RK4", "--until", "5")
     assert code == 130 and "AVF" in out and "RK4" not in out and err.startswith("stopped: ")
+    assert "written  out/pendulum-compare.png" in out and Path("out/pendulum-compare.png").stat().st_size > 5000
+
+
+def test_ctrl_c_before_any_method_is_finished_writes_nothing(capsys, monkeypatch):
+    def update(self, what, done, total):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("passivo.cli.progress.Progress.update", update)
+    assert call(capsys, "compare", "pendulum", "--methods", "AVF,RK4")[::2] == (130, "stopped: by Ctrl-C\n")
+    assert not list(Path("out").iterdir())
 
 
 def test_a_swallowed_ctrl_c_comes_again():
@@ -159,6 +195,41 @@ def test_a_swallowed_ctrl_c_comes_again():
         with pytest.raises(KeyboardInterrupt):
             progress.steps(1, 10)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_time_that_remains_is_guessed_and_counts_down(monkeypatch):
+    from passivo.cli import progress
+
+    now = [100.0]
+    monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    shown = progress.Progress(guess=20.0)
+    left = lambda: str(shown.bar.columns[-2](shown.bar.tasks[0]))  # noqa: E731
+    said = [left()]
+    for later, done in ((5, None), (0, 0), (1, None), (9, 25), (3, None), (30, None)):
+        now[0] += later
+        if done is not None:
+            shown.update("stepping", done, 100)
+        said.append(left())
+    assert said == ["20 s left", "15 s left", "15 s left", "14 s left", "30 s left", "27 s left", ""]
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_saving_and_drawing_are_told_and_cannot_be_stopped(capsys, monkeypatch, command):
+    from passivo.cli import progress
+
+    told = []
+
+    @contextlib.contextmanager
+    def late(bar):
+        (task,) = bar.tasks
+        told.append((task.description, signal.getsignal(signal.SIGINT) is signal.SIG_IGN))
+        yield
+
+    monkeypatch.setattr(progress, "_late", late)
+    options = ["--methods", "AVF"] if command == "compare" else []
+    assert call(capsys, command, "pendulum", "--until", "1", *options)[0] == 0
+    saved = [("saving", True)] if command == "run" else []
+    assert told[-1 - len(saved) :] == [*saved, ("drawing", True)]
 
 
 def test_endless_derivations_end(capsys, monkeypatch):
@@ -196,7 +267,9 @@ def test_compare_where_nothing_applies_is_a_mistake(capsys):
 def test_an_explosion_is_no_rounding(capsys):
     code, out, _ = call(capsys, "compare", "oscillator", "--methods", "ExplicitEuler", "--step", "0.1", "--until", "20")
     (row,) = (line for line in out.splitlines() if line.startswith("ExplicitEuler "))
-    assert code == 1 and "roundoff" not in row and row.endswith("stopped")
+    assert code == 2 and "roundoff" not in row and row.endswith("stopped")  # as `run` of the same
+    assert row.split()[3] == "overflow"
+    assert call(capsys, "run", "oscillator", "--method", "ExplicitEuler", "--step", "0.1", "--until", "20")[0] == 2
 
 
 def test_the_end_of_a_run_is_told(capsys):

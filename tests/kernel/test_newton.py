@@ -1,5 +1,7 @@
 """Solving a step: stiff and strongly nonlinear equations, halving, failures that leave no trace, LU."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -183,6 +185,47 @@ def test_a_component_that_stays_zero_converges(method):
     rest = compiled(model, method)
     rest.step()
     assert rest.state.tolist() == [0.0] * 4
+
+
+@pytest.mark.parametrize("power", [4, 6])
+@pytest.mark.parametrize("start", [{"p0": 1.0}, {"q0": 0.1}, {"q3": 1e-40}], ids=str)
+@pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler()], ids=str)
+def test_a_chain_that_is_slack_at_rest_passes_a_motion_on(method, start, power):
+    """Springs without a linear part: each correction wakes one mass more, whose first motion has nothing to shrink
+    against; the last ones move by 1e-200."""
+    q = [f"q{i}" for i in range(7)]
+    potential = " + ".join(f"1000*({a} - {b})**{power}/{power}" for a, b in pairwise(q))
+    chain = pv.Mechanical(q, mass=np.eye(7).tolist(), potential=potential)
+    part = compiled(chain, method, step=0.05, start=start)
+    for k in range(30):
+        before = part.state.copy()
+        part.step()
+        if k in (0, 1, 29) and isinstance(method, pv.ImplicitMidpoint):
+            force = 1000 * np.diff((before[:7] + part.state[:7]) / 2) ** (power - 1)
+            pushed = 0.05 * (np.append(force, 0) - np.insert(force, 0, 0))
+            assert (part.state - before)[7:] == pytest.approx(pushed, rel=1e-9, abs=1e-12 * abs(before).max())
+            still = before[7:] == 0  # here nothing is lost in the difference
+            assert part.state[7:][still] == pytest.approx(pushed[still], rel=1e-9, abs=1e-300)
+    assert part.cut_steps == 0 and part.iterations <= 15
+    if isinstance(method, pv.AVF):
+        assert part.verdict.kind == "exact"
+
+
+@pytest.mark.parametrize("states", [5, 8])
+def test_a_motion_that_wakes_state_after_state(states):
+    """Quartic energies, each state moved by the gradients of its neighbours only."""
+    x = [f"x{i}" for i in range(states)]
+    J = np.eye(states, k=1) - np.eye(states, k=-1)
+    part = compiled(pv.System(x, " + ".join(f"{s}**4" for s in x), J.tolist()), start={"x0": 1.0})
+    for _ in range(50):
+        part.step()
+    assert part.verdict.kind == "exact" and part.cut_steps == 0 and part.iterations <= 15
+    alone = compiled(part.model, start={"x0": 1.0})
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alone.module, "chord", lambda m, h: False)  # damped steps wake them too
+        for _ in range(50):
+            alone.step()
+    assert alone.cut_steps == 0 and alone.state == pytest.approx(part.state, rel=1e-9)
 
 
 def test_a_free_direction_that_cancels_to_zero():

@@ -85,9 +85,13 @@ def test_no_verdict_on_numbers_that_are_not_finite(value):
     assert result.kind == "none" and not result.passive and "not finite" in str(result)
 
 
-def test_a_run_that_stopped_has_no_verdict_whatever_it_did():
-    assert verdict(stopped="failed", rise=1.0, bias=1.0).kind == "none"
-    assert verdict(stopped="failed").bias == 0.0
+def test_a_run_that_stopped_has_no_verdict_but_its_steps_are_judged():
+    calm, active = verdict(stopped="failed"), verdict(stopped="failed", rise=1.0, bias=2.0, first=2.0, removed=2.0)
+    assert calm.kind == active.kind == "none" and not calm.passive and calm.bias == 0.0
+    assert calm.so_far == "exact" and str(calm).startswith("no verdict: failed. Until then exact: energy was neither")
+    assert active.so_far == "active" and not active.bounded and ". Until then active: created 2 J" in str(active)
+    lost = verdict(stopped="failed", created=np.inf)
+    assert lost.so_far == "none" and str(lost) == "no verdict: failed"
 
 
 def test_bounded_is_said_of_active_runs_only():

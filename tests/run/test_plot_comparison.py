@@ -1,5 +1,6 @@
 """The picture of a comparison: every method told apart, and what was left out or cut off said."""
 
+import re
 from dataclasses import replace
 from functools import cache
 
@@ -58,8 +59,16 @@ def test_exact_methods_lie_on_zero():
 def test_stopped_and_exploded_methods_are_told():
     """Everything explicit explodes at once with ωh = 16."""
     figure = comparison(step=0.1, until=14.0, k=5000.0, m=0.2).plot()
-    assert "ExplicitEuler stopped: the next state is NaN" in texts(figure)
-    assert any("ExplicitEuler 10¹⁵" in text.get_text() for text in figure.axes[2].texts)
+    assert "ExplicitEuler stopped: the next state or its energy is NaN" in texts(figure)
+    assert any(re.search(r"ExplicitEuler \d\.\d·10¹⁵", text.get_text()) for text in figure.axes[2].texts)
+
+
+@pytest.mark.parametrize(("error", "figure"), [(36.2, "36"), (1e10, "1·10¹⁰"), (4.87e10, "4.9·10¹⁰"), (np.inf, "∞")])
+def test_what_is_far_off_has_the_figure_of_the_table(error, figure):
+    few = comparison()
+    entries = (*few.entries[:3], replace(few.entries[3], error=error))
+    names = [text.get_text() for text in replace(few, entries=entries).plot().axes[2].texts]
+    assert f"ExplicitEuler {figure}" in names
 
 
 def test_sixteen_methods_are_told_apart_without_colour():
@@ -92,7 +101,13 @@ def test_without_a_reference_the_runs_are_drawn(accuracy, note, states, tmp_path
     entries = tuple(replace(entry, error=None) for entry in few.entries)
     figure = replace(few, reference=reference, entries=entries).plot(tmp_path / "methods.png")
     assert note in texts(figure)
-    assert "errors cannot be told:\nno reference was found" in [text.get_text() for text in figure.axes[2].texts]
+    (said,) = (text.get_text() for text in figure.axes[2].texts)
+    assert said == "errors cannot be told:\n" + ("no reference was " + note.split()[-1]).replace("comp", "computed")
+    drawn = [line for line in figure.axes[0].lines if line.get_label().startswith("reference")]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert len(names) == 5 + len(drawn) and len(set(names)) == len(names) and bool(drawn) == (states == 0.0)
+    if not drawn:
+        assert figure.axes[0].get_ylim()[1] < 0.5, "one that explodes must not hide the others"
     replace(few, reference=reference).plot(tmp_path / "methods.png")  # errors that were found before
 
 
@@ -126,6 +141,24 @@ def test_a_poor_reference_is_told_beside_the_errors():
     smallest = min(entry.error for entry in few.entries if entry.error)
     assert "errors in the grey cannot be told" in said(smallest / 2)
     assert "cannot be told" not in said(smallest / 4)
+
+
+def test_no_mark_lies_on_the_words_about_the_reference(tmp_path):
+    """However many decades the errors span."""
+    few = comparison()
+    for least in (1e-13, 1e-6, 1e-2):
+        errors = (1.1 * least, 1.0, 0.5, 30.0, 0.9 * least)
+        entries = tuple(replace(entry, error=error) for entry, error in zip(few.entries, errors))
+        reference = replace(few.reference, accuracy=least)
+        figure = replace(few, entries=entries, reference=reference).plot(tmp_path / "methods.png")
+        cost = figure.axes[2]
+        (words,) = (text for text in cost.texts if "cannot be told" in text.get_text())
+        box = words.get_window_extent()
+        marks = [line for line in cost.lines if len(line.get_xdata()) == 1]
+        assert len(marks) == 5
+        for line in marks:
+            y = cost.transData.transform((line.get_xdata()[0], line.get_ydata()[0]))[1]
+            assert y - line.get_markersize() / 2 * figure.dpi / 72 >= box.y1
 
 
 def test_marks_on_one_another_are_both_seen():

@@ -182,6 +182,18 @@ def test_stopped_runs_are_audited_as_far_as_they_came():
     assert caught.value.run.audit().checked == 0
 
 
+@pytest.mark.parametrize("every", [1, 20])
+@pytest.mark.parametrize("energy", ["q**2/2 + p**2/2", "q**4 + p**2/2", "cosh(q) + p**2/2"])
+def test_a_run_that_overflows_ends_while_its_ledger_is_finite(energy, every):
+    """The step that leaves the range of numbers is not taken; what is kept is booked and stands an audit."""
+    model = pv.System(["q", "p"], energy, [[0, 1], [-1, 0]])
+    with pytest.raises(pv.NonFiniteError, match="its energy is NaN or infinite") as caught:
+        make(pv.ExplicitEuler(), every=every, model=model, start={"q": 1.0}, step=0.5, until=10000.0)
+    run = caught.value.run
+    assert run.steps > 5 and np.isfinite(run.arrays["ledger"]).all() and np.isfinite(run.arrays["accounts"]).all()
+    assert run.audit().ok, str(run.audit())
+
+
 def test_a_run_by_a_method_of_ones_own_can_be_kept(tmp_path):
     from dataclasses import dataclass
 

@@ -1,5 +1,6 @@
 """Scenarios: built-in ones run; mistakes are told with file, line, what is wrong and the nearest valid choice."""
 
+import dataclasses
 import json
 import os
 import re
@@ -10,6 +11,8 @@ import pytest
 
 import passivo as pv
 from passivo.errors import ScenarioError
+from passivo.method.catalogue import METHODS
+from passivo.network.catalogue import JUNCTIONS
 from passivo.scenario import reader, schema
 from passivo.scenario.scenario import DEFAULT, LIBRARY, Scenario, built_in, template
 
@@ -224,6 +227,20 @@ def test_mistakes_name_line_and_mend(tmp_path, text, expected):
         assert part in message
     assert len(message) < 500
     assert "pydantic" not in message and "function-before" not in message
+
+
+@pytest.mark.parametrize(
+    ("check", "kinds"), [(schema._method, METHODS), (schema._junction, JUNCTIONS)], ids=["methods", "junctions"]
+)
+def test_only_what_a_method_or_junction_can_be_given_is_an_option(check, kinds):
+    """Facts of the class (order, nodes, kernels) stand beside its options; they are neither taken nor offered."""
+    for name, kind in kinds.items():
+        options = {option.name for option in dataclasses.fields(kind) if option.init}
+        for fact in {"order", "nodes", "kernels", *kind.__dataclass_fields__} - options:
+            with pytest.raises(ValueError, match=f"{name} has no option '{fact}'; ") as caught:
+                check({"name": name, fact: -1})
+            offered = {word.strip("'?") for word in str(caught.value).split("; ")[1].replace(",", " ").split()}
+            assert not offered & (kind.__dataclass_fields__.keys() - options)
 
 
 def test_several_mistakes_are_told_at_once(tmp_path):

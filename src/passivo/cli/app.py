@@ -95,12 +95,15 @@ def execute(arguments: list[str] | None = None) -> int:
     """Run a command line; gives its exit code."""
     from passivo.cli import commands  # noqa: F401 - registers all commands
 
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        code = typer.main.get_command(app)(args=arguments, prog_name="passivo", standalone_mode=False)
+        code = typer.main.get_command(app)(args=given, prog_name="passivo", standalone_mode=False)
     except Exception as error:
         show = getattr(error, "show", None)  # a command line that cannot be read; anything else is a fault of ours
         if show is None:
             raise
+        if "--json" in given:
+            return mistake(error.format_message(), True)  # type: ignore[attr-defined]
         show()
         return MISTAKE
     return code if isinstance(code, int) else PASSIVE

@@ -30,7 +30,8 @@ def audit(
 
     Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit. The
     ticks of a recording are repeated from the device's readings, and the work at the handle is added up anew.
-    The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree.
+    The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree. A run
+    that stopped early is judged by the steps it took.
     """
     from passivo.loop.replay import audit as check
 
@@ -43,4 +44,4 @@ def audit(
         console().print(coloured(str(found), found.verdict.kind if found.ok else "active"), soft_wrap=True)
     if not found.ok:
         return MISTAKE
-    return PASSIVE if found.verdict.passive else ACTIVE
+    return {"active": ACTIVE, "none": MISTAKE}.get(found.verdict.so_far, PASSIVE)

@@ -22,7 +22,7 @@ from passivo.cli.options import (
     load,
     writable,
 )
-from passivo.cli.progress import Progress, shielded
+from passivo.cli.progress import COMPILES, Progress, shielded, telling
 from passivo.cli.show import coloured, compact, console, counted, headline, print_json, say, table
 from passivo.errors import InputError, nearest
 from passivo.run.painter import Painter
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from passivo.method.base import Method
     from passivo.run.compare import Comparison, Entry
     from passivo.scenario.scenario import Scenario
+
+OVERFLOW = 1e300  # joules; what came so far would have gone on
 
 
 @command("""
@@ -56,7 +58,8 @@ def compare(
     """Run a scenario by several methods, side by side.
 
     Shown are the error against a reference solution, the energy that the numerics created and removed, the verdict
-    and the cost of a step. The exit code is 0 if every method is passive, 1 if one is active.
+    and the cost of a step. The exit code is the largest that `passivo run` gives for one of them: 0 if every method is
+    passive, 1 if one is active, 2 if one could not come to the end or none applies.
     """
     listed = parse_methods(methods)
     chosen = load(scenario, changes(set_, input_, step=step, until=until, seed=seed))
@@ -64,13 +67,14 @@ def compare(
     files = writable(out or Path(chosen.folder), *(f"{chosen.name}-compare.{kind}" for kind in pictures))
     with Painter(bool(files)) as painter:
         found, code = measure(chosen, listed)
-        if found.interrupted or code == MISTAKE:  # without a run or a reference there is nothing to draw
+        if not any(entry.run for entry in found.entries):
             files = []
         with shielded():
             painter.begin(found, files)
             if not json:
                 show(chosen, found)
-            painter.finish()
+            with telling("drawing"):
+                painter.finish()
     if json:
         print_json({"scenario": chosen.name, **found.data(), "files": files})
     else:
@@ -95,11 +99,12 @@ def parse_methods(text: str) -> list[Method]:
 def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
     """The comparison, whole or as far as it came, and the exit code."""
     try:
-        with Progress() as progress:
+        with Progress(guess=COMPILES * (1 + len(methods)) / 3) as progress:  # two at a time, if there is anything to do
             found = chosen.compare(methods, progress.update)
-        if not any(entry.run for entry in found.entries):
+        kinds = {entry.run.verdict.kind for entry in found.entries if entry.run}
+        if not kinds or "none" in kinds:
             return found, MISTAKE
-        return found, PASSIVE if found.passive else ACTIVE
+        return found, ACTIVE if "active" in kinds else PASSIVE
     except KeyboardInterrupt as error:
         found = getattr(error, "comparison", None)
         if found is None or not found.entries:
@@ -175,8 +180,10 @@ def told(entry: Entry, found: Comparison) -> bool:
 
 
 def energy(value: float, entry: Entry) -> str:
-    """Joules, or the word where a sum of roundings is all there is."""
+    """Joules, or the word where a sum of roundings is all there is, or more than can be summed."""
     run: Any = entry.run
+    if run.stopped and value > OVERFLOW:
+        return "overflow"
     tiny = run.verdict.kind != "none" and value <= run.verdict.roundoff * run.steps**0.5
     return "roundoff" if tiny else compact(value)
 

@@ -15,20 +15,21 @@ from passivo.errors import PassivoError
 SHOW_AFTER = 1.0  # seconds; what is done sooner shows no bar
 PATIENCE = 300.0  # seconds without any progress; formulas of a page may take SymPy for ever
 IMPATIENT = 3.0  # seconds between two interruptions that are one
-COMPILING = "deriving and compiling (5 to 10 s, once)"
+COMPILING = "deriving and compiling (once)"
+COMPILES = 8.0  # seconds, about, for a system and a method
 
 
 class Progress:
-    """A context that tells on stderr what is being done, how far it is and the time that remains.
+    """A context that tells on stderr what is being done, how far it is and the time that remains; `guess` is that
+    time in seconds until more is known.
 
     Where nothing goes on for minutes it ends with an error. An interruption that was swallowed, as happens inside the
     compiler, comes again with the next sign of progress.
     """
 
-    def __init__(self, first: str = COMPILING):
-        self.bar, self.task = _bar(first)
-        self.timer = threading.Timer(SHOW_AFTER, self.bar.start)
-        self.timer.daemon = True
+    def __init__(self, first: str = COMPILING, guess: float = 0.0):
+        self.bar, self.task = _bar(first, guess)
+        self.screen = _late(self.bar)
         self.begun = 0.0
         self.interrupted = 0.0  # when
         self.handlers: dict[int, Any] = {}
@@ -39,14 +40,12 @@ class Progress:
             if hasattr(signal, "SIGALRM"):
                 self.handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, _too_long)
         self._watch(PATIENCE)
-        self.timer.start()
+        self.screen.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
         self._watch(0.0)
-        self.timer.cancel()
-        self.timer.join()
-        self.bar.stop()
+        self.screen.__exit__(None, None, None)
         for number, handler in self.handlers.items():
             signal.signal(number, handler)
 
@@ -61,12 +60,9 @@ class Progress:
         self._watch(PATIENCE)
         now = time.monotonic()
         self.begun = self.begun or now
-        left = (now - self.begun) * (total - done) / done if done else 0.0
+        known = {"end": now + (now - self.begun) * (total - done) / done} if done else {}
         total = total or 1
-        rest = f"{_duration(left)} left" if left else ""
-        self.bar.update(
-            self.task, description=what, completed=done, total=total, share=f"{done / total:.0%}", rest=rest
-        )
+        self.bar.update(self.task, description=what, completed=done, total=total, share=f"{done / total:.0%}", **known)
 
     def _interrupt(self, *_: object) -> None:
         """Once; a second Ctrl-C in a hurry must not lose what the first one saves."""
@@ -91,14 +87,44 @@ def _too_long(*_: object) -> None:
     )
 
 
-def _bar(first: str) -> tuple[Any, Any]:
-    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+def _bar(first: str, guess: float) -> tuple[Any, Any]:
+    from rich.progress import BarColumn, Progress, ProgressColumn, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.text import Text
 
-    columns = [TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[share]}")]
-    columns += [TextColumn("{task.fields[rest]}"), TimeElapsedColumn()]
+    class Left(ProgressColumn):
+        """Counts down between two signs of progress."""
+
+        def render(self, task: Any) -> Text:
+            left = task.fields["end"] - time.monotonic()
+            return Text(f"{_duration(left)} left" if left >= 0.5 else "")
+
+    columns = [TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[share]}"), Left()]
     screen = console(stderr=True)
-    bar = Progress(SpinnerColumn(), *columns, console=screen, transient=True, disable=not screen.is_terminal)
-    return bar, bar.add_task(first, total=None, share="", rest="")
+    bar = Progress(
+        SpinnerColumn(), *columns, TimeElapsedColumn(), console=screen, transient=True, disable=not screen.is_terminal
+    )
+    return bar, bar.add_task(first, total=None, share="", end=time.monotonic() + guess)
+
+
+@contextmanager
+def _late(bar: Any) -> Iterator[None]:
+    """The bar, once what is inside lasts."""
+    timer = threading.Timer(SHOW_AFTER, bar.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+@contextmanager
+def telling(what: str) -> Iterator[None]:
+    """`what` goes on: work that tells nothing of its progress and is not to be stopped."""
+    with _late(_bar(what, 0.0)[0]):
+        yield
 
 
 def _duration(seconds: float) -> str:

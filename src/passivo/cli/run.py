@@ -24,7 +24,7 @@ from passivo.cli.options import (
     load,
     writable,
 )
-from passivo.cli.progress import Progress, shielded
+from passivo.cli.progress import COMPILES, Progress, shielded, telling
 from passivo.cli.show import coloured, console, counted, headline, ledger_table, print_json, run_data, say, table
 from passivo.errors import FileError, StepError
 from passivo.run.painter import Painter
@@ -81,15 +81,17 @@ def run(
     with Painter(bool(pictures)) as painter:
         result, code = simulate(chosen, json)
         with shielded():
-            painter.begin(result, pictures)
-            for file in files:
-                if file.suffix == ".zarr":
-                    result.save(file)
-                elif file.suffix == ".csv":
-                    result.write_csv(file)
+            with telling("saving"):
+                painter.begin(result, pictures)
+                for file in files:
+                    if file.suffix == ".zarr":
+                        result.save(file)
+                    elif file.suffix == ".csv":
+                        result.write_csv(file)
             if not json:
                 show(chosen, result)
-            painter.finish()
+            with telling("drawing"):
+                painter.finish()
     if json:
         print_json({"scenario": chosen.name, **run_data(result), "files": files})
     else:
@@ -103,7 +105,7 @@ def run(
 def simulate(chosen: Scenario, json: bool) -> tuple[Run | NetworkRun, int]:
     """The run, whole or as far as it came, and the exit code."""
     try:
-        with Progress() as progress:
+        with Progress(guess=COMPILES) as progress:
             result = chosen.simulate(progress.steps)
         return result, PASSIVE if result.verdict.passive else ACTIVE
     except StepError as error:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-_MATH = "sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh, atanh, exp, log, sqrt, isfinite, inf"
+_MATH = "sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh, atanh, exp, log, sqrt, isfinite, inf, nan"
 
 _HEADERS = {
     "python": f"""

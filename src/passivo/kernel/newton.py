@@ -7,7 +7,7 @@ failure, and the caller halves the step.
 
 from __future__ import annotations
 
-from math import inf
+from math import inf, nan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -87,19 +87,20 @@ def correct(m):
 
 
 def relative(m):
-    """The largest correction, each against |x| + |Δx| of its own unknown."""
+    """The largest correction, each against |x| + |Δx| of its own unknown: inf where one leaves 0, NaN where a
+    correction is no finite number."""
     largest = 0.0
     for i in range(UNKNOWNS):
         size = abs(m[UNKNOWN + i])
         if i < SOLVED_COUNT:
             size += abs(m[STATE + SOLVED[i]])
         delta = abs(m[CORRECTION + i])
+        if not delta < inf:
+            return nan
         if delta > 0.0:
             part = delta / size if size > 0.0 else inf
             if not part <= largest:
                 largest = part
-        elif delta != delta:
-            largest = inf
     return largest
 
 
@@ -135,12 +136,16 @@ def settled(m, h):
 
 
 def chord(m, h):
-    """Newton whose matrix is kept while corrections shrink by 0.3 or better; True if converged."""
+    """Newton whose matrix is kept while corrections shrink by 0.3 or better; True if converged.
+
+    An unknown that leaves 0 has no size to shrink against: the next correction counts as the first one again. Where
+    springs are slack at rest, each correction moves the next unknown down the chain, and so on to its end.
+    """
     fresh = False
     last = inf
     polish = False
     stalls = 0
-    for iteration in range(ITERATIONS):
+    for _ in range(ITERATIONS + UNKNOWNS):
         evaluate(m, h)
         m[ITERATION] += 1.0
         refactored = not fresh
@@ -151,20 +156,26 @@ def chord(m, h):
             fresh = True
         correct(m)
         size = relative(m)
-        if not size < 1e300:
-            if size == inf and at_rounding(m, h):
-                apply(m, 1.0)
-                return True
+        if size != size:
             return False
+        if size == inf:
+            rounding = at_rounding(m, h)
+            apply(m, 1.0)
+            if rounding:
+                return True
+            fresh = False
+            polish = False
+            last = inf
+            continue
         apply(m, 1.0)
         if polish and settled(m, h):
             return True
-        contraction = size / last if iteration > 0 and last > 0.0 else 1.0
+        contraction = size / last if 0.0 < last < inf else 1.0
         if size <= CONVERGED:
             if size * contraction <= NEGLIGIBLE and settled(m, h):
                 return True
             polish = True
-        elif iteration > 0 and contraction > CONTRACTION:
+        elif last < inf and contraction > CONTRACTION:
             if refactored and contraction > 0.9:
                 stalls += 1
                 if at_rounding(m, h):
@@ -204,7 +215,7 @@ def damped(m, h):
                 m[UNKNOWN + i] = m[TRIAL + i] - share * m[DIRECTION + i]
             evaluate(m, h)
             correct(m)
-            if relative(m) < (1.0 - 0.25 * share) * size:
+            if relative(m) <= (1.0 - 0.25 * share) * size:  # both inf: another unknown leaves 0
                 accepted = True
                 break
             share *= 0.5

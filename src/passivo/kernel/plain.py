@@ -17,6 +17,7 @@ sinh, cosh, tanh, asinh, atanh, exp, log, sqrt = (
 )
 isfinite = np.isfinite
 inf = np.inf
+nan = np.nan
 
 
 def max(*values):

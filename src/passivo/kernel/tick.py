@@ -27,15 +27,16 @@ def commit(m):
     if HAS_DOMAIN and not inside(m):
         return OUTSIDE
     difference(m)
-    for r in range(ROWS):
-        if not isfinite(m[DIFFERENCE + r]):
-            return NOT_FINITE
-        m[CHANGE + r] += m[DIFFERENCE + r]
     # the new state is rounded, and the energy feels that by the gradient there, however small the mean gradient is
     end_gradient(m)
     for i in range(STATES):
         steepness = max(abs(m[GRADIENT + i]), abs(m[END_GRADIENT + i]))
         m[SCALE + ROW_OF_STATE[i]] += (abs(m[STATE + i]) + abs(m[STEP + i])) * steepness
+    for r in range(ROWS):
+        m[CHANGE + r] += m[DIFFERENCE + r]
+        if not isfinite(m[CHANGE + r] + m[SCALE + r]):  # the scale overflows before the sums of the ledger do
+            return NOT_FINITE
+    for i in range(STATES):
         m[STATE + i] = m[NEXT + i]
     return OK
 

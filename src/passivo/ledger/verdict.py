@@ -29,6 +29,7 @@ class Verdict:
     allowance  the most a method that books may create: set by the user, or a share of the largest height less C
     bounded    the bias no longer grew after half of the run
     parts      the verdict of each part, where there is more than one
+    so_far     the kind of the steps that were taken, also where the run stopped early and has no verdict as a whole
     """
 
     kind: Kind
@@ -42,6 +43,7 @@ class Verdict:
     window: tuple[float, float] = (0.0, 0.0)
     reason: str = ""
     parts: Mapping[str, Verdict] = field(default_factory=dict, repr=False)
+    so_far: Kind = "none"
 
     @property
     def passive(self) -> bool:
@@ -54,8 +56,14 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
+        if self.kind != "none":
+            return self._told(self.kind)
+        known = f". Until then {self._told(self.so_far)}" if self.so_far != "none" else ""
+        return f"no verdict: {self.reason}{known}"
+
+    def _told(self, kind: Kind) -> str:
         start, end = (f"{t:.6g}" for t in self.window)
-        match self.kind:
+        match kind:
             case "exact":
                 return f"exact: energy was neither created nor removed beyond roundoff ({self.roundoff:.2g} J per step)"
             case "passive":
@@ -71,9 +79,7 @@ class Verdict:
             case "active" if self.parts:
                 worst = f"most of it in part {self.part} ({_joules(self.parts[self.part].bias)})"
                 return f"active: created {_joules(self.bias)} between t = {start} and {end} s, {worst}"
-            case "active":
-                return f"active: created {_joules(self.bias)} in part {self.part} between t = {start} and {end} s"
-        return f"no verdict: {self.reason}"
+        return f"active: created {_joules(self.bias)} in part {self.part} between t = {start} and {end} s"
 
     def __str__(self) -> str:
         return self.sentence
@@ -120,10 +126,8 @@ def _judge_row(row: np.ndarray, name: str, allowance: float, stopped: str) -> Ve
     unnoticed = created - float(row[A.A_BOOKED] + row[A.A_BOOKED + 1])
     kind: Kind
     reason = stopped
-    if stopped:
-        kind = "none"
-    elif not (math.isfinite(created) and math.isfinite(roundoff)):
-        kind, reason = "none", "the ledger holds a number that is not finite"
+    if not (math.isfinite(created) and math.isfinite(roundoff)):
+        kind, reason = "none", stopped or "the ledger holds a number that is not finite"
     elif row[A.A_ROSE] == 0.0:
         kind = "exact" if row[A.A_FELL] == 0.0 else "passive"
     elif row[A.A_MISSED] == 0.0 and bias - roundoff <= allowance * (1.0 + ROUNDED):
@@ -131,14 +135,15 @@ def _judge_row(row: np.ndarray, name: str, allowance: float, stopped: str) -> Ve
     else:
         kind = "active"
     return Verdict(
-        kind=kind,
+        kind="none" if stopped else kind,
         bias=bias,
         removed=float(row[A.A_REMOVED]),
         unnoticed=unnoticed,
         roundoff=roundoff,
         allowance=allowance,
-        bounded=bool(kind == "active" and bias <= BOUNDED * row[A.A_FIRST]),
+        bounded=bool(kind == "active" and not stopped and bias <= BOUNDED * row[A.A_FIRST]),
         part=name,
         window=(float(row[A.A_BIAS + 1]), float(row[A.A_BIAS + 2])),
         reason=reason,
+        so_far=kind,
     )

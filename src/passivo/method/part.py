@@ -184,7 +184,7 @@ class CompiledPart:
                 names = ", ".join(self.input_names[i] for i in dict.fromkeys(bad.tolist()))
                 message = f"the input {names} is NaN or infinite, {where}. Check what drives it"
             case _:
-                message = f"the next state is NaN or infinite, {where}. Take a smaller step"
+                message = f"the next state or its energy is NaN or infinite, {where}. Take a smaller step"
         return NonFiniteError(message, time=time, state=state)
 
     # -- reading ----------------------------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ def _recompute(
             steps.take(k, rows(k))
             if progress is not None and k % 256 == 255:
                 progress(k + 1, run.steps)
-    return steps.verdict()
+        return steps.verdict()
 
 
 class _Steps:

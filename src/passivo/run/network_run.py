@@ -16,7 +16,7 @@ from passivo.method.generate import Engine
 from passivo.network.compiled import CompiledLink, CompiledNetwork, compile_network, judged, split
 from passivo.network.network import Network
 from passivo.run.inputs import Inputs, feed, network_inputs
-from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
+from passivo.run.record import checked_every, checked_room, whole_steps
 from passivo.run.run import COLUMNS, UNITS, PartView, Run, ledger_dataset, series
 
 if TYPE_CHECKING:
@@ -311,9 +311,7 @@ class NetworkRecorder:
         places = (module.TOTAL_REPORT, module.TOTAL_WAIT, module.TOTAL_EVERY, module.TOTAL_CURSOR)
         rounds = lambda: int(memory[module.TOTAL_COUNT])  # noqa: E731
         self._stream("total", network.net.common, module.TOTAL_REPORT_SIZE, rounds, places)
-        if self.size * 8 > RECORD_LIMIT:
-            thin = -(-self.size * 8 // RECORD_LIMIT) * every
-            raise InputError(f"recording would take {self.size * 8 / 2**30:.1f} GiB; say record_every={thin} or more")
+        checked_room(self.size, every)
         self.out = np.empty(self.size)
         self.first = {key: part.state.copy() for key, part in network.parts.items()}
 

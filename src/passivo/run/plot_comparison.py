@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 from dataclasses import replace
-from math import ceil, floor, isfinite, log10
+from math import ceil, floor, isfinite, isnan, log10
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,7 @@ REFERENCE = "reference"
 PERIODS = 3
 UNSEEN = 0.01  # of the range: about the width of a line
 MOST_TURNS = 40
+DOUBT = 40.0  # printer's points at the foot: two lines, and half of a mark
 FAR = 10.0  # an error of ten times the largest value; beyond, a method is only wrong
 Strokes = Mapping[str, dict[str, Any]]
 
@@ -82,7 +83,7 @@ def plot_comparison(comparison: Comparison, path: str | PathLike | None = None) 
         picture.text(0.015, 1 - 0.12 / HIGH, title, fontsize=15, fontweight="bold", va="top")
         picture.text(0.015, 0.08 / HIGH, "\n".join(notes), fontsize=8, color="#444444", va="bottom")
         picture.legend(
-            *(by_rows([*first, *rest], columns) for first, rest in zip(_keys(motion, 1), _keys(created, None))),
+            *(by_rows([*first, *rest], columns) for first, rest in zip(_keys(motion, REFERENCE), _keys(created))),
             loc="lower center", bbox_to_anchor=(0.5, below / HIGH), ncols=columns, fontsize=10, handlelength=3.2,
             borderaxespad=0.0, labelspacing=0.3,
         )  # fmt: skip
@@ -90,9 +91,10 @@ def plot_comparison(comparison: Comparison, path: str | PathLike | None = None) 
     return picture
 
 
-def _keys(axis: Any, most: int | None) -> tuple[list[Any], list[str]]:
-    handles, labels = axis.get_legend_handles_labels()
-    return handles[:most], labels[:most]
+def _keys(axis: Any, begins: str = "") -> tuple[list[Any], list[str]]:
+    """Handles and labels of what is drawn, where the label begins so."""
+    pairs = [pair for pair in zip(*axis.get_legend_handles_labels()) if pair[1].startswith(begins)]
+    return [handle for handle, _ in pairs], [label for _, label in pairs]
 
 
 def _stroke(i: int) -> dict[str, Any]:
@@ -162,23 +164,27 @@ def _position(comparison: Comparison) -> str:
 
 
 def _near_the_end(comparison: Comparison, strokes: Strokes) -> tuple[float, float, list[Line]]:
-    """Limits by the reference, and the lines of the last few periods; the reference first."""
+    """The lines of the last few periods, the reference first, and limits by it; without it, by a run in their middle:
+    one that explodes would hide the others."""
     column = comparison.model.states.index(_position(comparison))
     reference = comparison.reference
     trusted = np.isfinite(reference.states[:, column])  # it may end early, or not be there at all
     title = REFERENCE if reference.found else f"{REFERENCE} (not settled)"
-    begin = _window(reference.time[trusted], reference.states[trusted, column])
-    known = [(title, reference.time[trusted], reference.states[trusted], {"color": "black", "linewidth": 3.4})]
-    known += [
-        (entry.title, entry.run.time, entry.run.arrays["states"], strokes[entry.title])
+    known = Line(
+        title, reference.time[trusted], reference.states[trusted, column], {"color": "black", "linewidth": 3.4}
+    )
+    runs = [
+        Line(entry.title, entry.run.time, entry.run.arrays["states"][:, column], strokes[entry.title])
         for entry in comparison.entries
         if entry.run is not None
     ]
-    lines = [
-        Line(title, time[time >= begin], states[time >= begin, column], stroke) for title, time, states, stroke in known
-    ]
-    lines = [line for line in lines if len(line.time)]
-    return *_limits(lines[0].values if trusted.any() else np.concatenate([line.values for line in lines])), lines
+    guide = known if trusted.any() else sorted(runs, key=lambda line: size_of(line.values))[(len(runs) - 1) // 2]
+    begin = _window(guide.time, guide.values)
+    shown = {
+        line.name: replace(line, time=line.time[line.time >= begin], values=line.values[line.time >= begin])
+        for line in (known, *runs)
+    }
+    return *_limits(shown[guide.name].values), [line for line in shown.values() if len(line.time)]
 
 
 def _limits(values: np.ndarray) -> tuple[float, float]:
@@ -260,14 +266,16 @@ def _cost(axis: Any, comparison: Comparison, strokes: Strokes) -> None:
     axis.set_xlabel("cost per step [s]")
     axis.set_ylabel("largest error, as a share of the largest value [1]")
     if not shown:
-        why = "no method took a step" if comparison.reference.found else "no reference was found"
+        found, tried = comparison.reference.found, not isnan(comparison.reference.accuracy)
+        why = "no method took a step" if found else f"no reference was {'found' if tried else 'computed'}"
         axis.set(xticks=[], yticks=[])
         axis.text(0.5, 0.5, f"errors cannot be told:\n{why}", ha="center", va="center", transform=axis.transAxes)
         return
     known = max(comparison.reference.accuracy, 1e-16) if comparison.reference.found else 1e-16
     doubt = _doubt(known, [entry.error for entry in shown])
+    foot = DOUBT if doubt else 0.0
     costs, heights = [entry.cost for entry in shown], [_height(entry.error, known) for entry in shown]
-    _scales(axis, costs, heights, known / (30 if doubt else 3))
+    _scales(axis, costs, heights, known, foot)
     if known > axis.get_ylim()[0]:
         axis.axhspan(axis.get_ylim()[0], known, color=GREY, alpha=0.25, linewidth=0)
     if doubt:
@@ -278,7 +286,7 @@ def _cost(axis: Any, comparison: Comparison, strokes: Strokes) -> None:
     colours = [strokes[entry.title]["color"] for entry in shown]
     _marks(axis, costs, heights, [MARKS[_kind(entry)] for entry in shown], colours)
     names = [entry.title if y < FAR else f"{entry.title} {_wrong(entry.error)}" for entry, y in zip(shown, heights)]
-    places = spread(axis, costs, heights, names, fontsize=9, foot=30 if doubt else 0)
+    places = spread(axis, costs, heights, names, fontsize=9, foot=foot)
     for x, y, name, place in zip(costs, heights, names, places):
         axis.annotate(name, (x, y), place, textcoords="offset points", fontsize=9, ha="center", va="center",
                       arrowprops=LEADER, zorder=5)  # fmt: skip
@@ -296,10 +304,14 @@ def _doubt(known: float, errors: list[float]) -> str:
     return f"{which} cannot be told:\nthe reference itself is known only to {known:.1g}"
 
 
-def _scales(axis: Any, costs: list[float], heights: list[float], least: float) -> None:
-    """Limits and ticks; no tick is beside what lies beyond the axis."""
-    wide = (min(costs) / 4, max(costs) * 4)
-    high = (max(min(heights) / 10, least), max(heights) * (2 if max(heights) >= FAR else 6))
+def _scales(axis: Any, costs: list[float], heights: list[float], known: float, foot: float) -> None:
+    """Limits and ticks; no tick is beside what lies beyond the axis, and no point in the `foot`, printer's points."""
+    wide, top = (min(costs) / 4, max(costs) * 4), max(heights) * (2 if max(heights) >= FAR else 6)
+    low = max(min(heights) / 10, known / 3)
+    if foot:
+        share = foot / (72 * axis.figure.get_figheight() * axis.get_position().height)
+        low = min(low, known * (known / top) ** (share / (1 - share)))
+    high = (low, top)
     axis.set(xscale="log", yscale="log", xlim=wide, ylim=high)
     decades(axis.xaxis, *wide)
     decades(axis.yaxis, high[0], min(high[1], FAR / 2))
@@ -329,7 +341,9 @@ def _kind(entry: Any) -> str:
 
 
 def _wrong(error: float) -> str:
-    return ten(round(log10(error))) if isfinite(error) else "∞"
+    """The figure of the table: in two digits."""
+    mantissa, _, exponent = f"{error:.2g}".partition("e")
+    return f"{mantissa}·{ten(int(exponent))}" if exponent else mantissa if isfinite(error) else "∞"
 
 
 def _notes(comparison: Comparison) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import InputError
+from passivo.errors import InputError, RecordError
 from passivo.method.part import seconds
 
 RECORD_LIMIT = 4 * 2**30  # bytes of recorded rows
@@ -20,6 +20,13 @@ def whole_steps(step: Any, until: Any, what: str = "one step") -> int:
     if steps < 1:
         raise InputError(f"until = {until} s is shorter than {what} of {float(size):g} s; nothing to simulate")
     return steps
+
+
+def checked_room(numbers: int, every: int) -> None:
+    """Refuse to record so many numbers: as many as there are in every `every`-th row."""
+    if numbers * 8 > RECORD_LIMIT:
+        thin = -(-numbers * 8 // RECORD_LIMIT) * every
+        raise RecordError(f"with record_every={every} the recorded rows would take {numbers * 8 / 2**30:.1f} GiB", thin)
 
 
 def checked_every(record_every: Any) -> int:

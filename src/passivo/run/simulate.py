@@ -15,7 +15,7 @@ from passivo.model.system import Model
 from passivo.network.network import Network
 from passivo.run.inputs import Inputs, feed
 from passivo.run.network_run import NetworkRun, simulate_network
-from passivo.run.record import RECORD_LIMIT, checked_every, whole_steps
+from passivo.run.record import checked_every, checked_room, whole_steps
 from passivo.run.run import Run
 
 CHUNK = 16384  # steps per call of the compiled loop: bounds the memory of tabulated inputs
@@ -96,10 +96,7 @@ class Recorder:
     def __init__(self, part: CompiledPart, inputs: Inputs, steps: int, every: int, progress: Callable | None):
         self.part, self.inputs, self.steps, self.every, self.progress = part, inputs, steps, every, progress
         rows = steps // every + 1 + (steps % every > 0)
-        if rows * part.module.REPORT_SIZE * 8 > RECORD_LIMIT:
-            need = rows * part.module.REPORT_SIZE * 8 / 2**30
-            thin = -(-rows * part.module.REPORT_SIZE * 8 // RECORD_LIMIT) * every
-            raise InputError(f"recording {rows} rows would take {need:.1f} GiB; say record_every={thin} or more")
+        checked_room(rows * part.module.REPORT_SIZE, every)
         self.out = np.empty((rows, part.module.REPORT_SIZE))
         self.first = part.state.copy()
 

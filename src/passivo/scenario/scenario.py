@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from passivo.errors import ModelError, PassivoError, ScenarioError, nearest, quoted
+from passivo.errors import ModelError, PassivoError, RecordError, ScenarioError, nearest, quoted
 from passivo.scenario import reader
 from passivo.scenario.reader import Document
 
@@ -35,7 +35,7 @@ class Scenario:
     """A system with a method, or a network; a start, inputs and a duration.
 
     `Scenario.load("oscillator")` is a built-in one, `Scenario.load("mine.yaml")` one from a file. `random` says whether
-    the seed changes anything.
+    the seed changes anything, `place` where the file or an option says how much is to be computed.
     """
 
     name: str
@@ -50,6 +50,7 @@ class Scenario:
     random: bool
     folder: str
     formats: tuple[str, ...]
+    place: str
 
     @classmethod
     def load(cls, source: str, changes: Sequence[tuple[Sequence[str], Any, str]] = ()) -> Scenario:
@@ -81,17 +82,21 @@ class Scenario:
         from passivo.run.simulate import simulate
 
         model: Any = self.model
-        return simulate(
-            model,
-            self.method,
-            self.step,
-            self.until,
-            start=self.start,
-            inputs=self.inputs,
-            record_every=self.record_every,
-            engine=engine,
-            progress=progress,
-        )
+        try:
+            return simulate(
+                model,
+                self.method,
+                self.step,
+                self.until,
+                start=self.start,
+                inputs=self.inputs,
+                record_every=self.record_every,
+                engine=engine,
+                progress=progress,
+            )
+        except RecordError as error:
+            thin = f"set run.record_every (--record-every) to {error.every} or more"
+            raise ScenarioError(f"{self.place}: {error.what}; {thin}") from None
 
     def compare(
         self,
@@ -245,6 +250,7 @@ class _Build:
             random=any(hasattr(spec, "noise") for spec in given.inputs.values()),
             folder=given.outputs.folder,
             formats=tuple(dict.fromkeys(given.outputs.formats)),
+            place=self.document.where(("run", self._blamed("until"))),
         )
 
     def checked(self) -> Any:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import json
 import re
@@ -124,7 +125,7 @@ def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> An
     if name not in kinds:
         raise ValueError(f"there is no {what} {shortened(name)}; {nearest(name, kinds)}")
     kind = kinds[name]
-    known = list(kind.__dataclass_fields__)
+    known = [option.name for option in dataclasses.fields(kind) if option.init]
     for key in options:
         if key not in known:
             choice = nearest(str(key), known) if known else "it has none"
@@ -138,6 +139,7 @@ def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> An
 
 
 def _choices(kinds: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON schema of a choice by name, or by name and options."""
     shapes = []
     for name, kind in kinds.items():
         shape = TypeAdapter(kind).json_schema()
@@ -148,6 +150,16 @@ def _choices(kinds: Mapping[str, Any]) -> dict[str, Any]:
              "additionalProperties": False}
         )  # fmt: skip
     return {"anyOf": [{"enum": list(kinds)}, *shapes]}
+
+
+@dataclasses.dataclass(frozen=True)
+class Described:
+    """As `WithJsonSchema`, but worked out only where the schema is asked for: a run needs none."""
+
+    schema: Callable[[], dict[str, Any]]
+
+    def __get_pydantic_json_schema__(self, *_: Any) -> dict[str, Any]:
+        return self.schema()
 
 
 FORMULA = {"type": ["string", "number"], "description": "a number, or a formula: + - * / ** and sin, cos, exp, ..."}
@@ -205,8 +217,8 @@ def _unit(value: Any) -> Any:
 
 
 Units = dict[Name, Annotated[Any, BeforeValidator(_unit), WithJsonSchema(_UNIT)]]
-MethodSpec = Annotated[Any, BeforeValidator(_method), WithJsonSchema(_choices(METHODS))]
-JunctionSpec = Annotated[Any, BeforeValidator(_junction), WithJsonSchema(_choices(JUNCTIONS))]
+MethodSpec = Annotated[Any, BeforeValidator(_method), Described(lambda: _choices(METHODS))]
+JunctionSpec = Annotated[Any, BeforeValidator(_junction), Described(lambda: _choices(JUNCTIONS))]
 
 
 # -- systems ----------------------------------------------------------------------------------------------------------
@@ -381,7 +393,7 @@ def _sight(value: Any) -> Any:
 Sight = Annotated[
     SightSpec,
     BeforeValidator(_sight),
-    WithJsonSchema({"anyOf": [{"type": "string", "minLength": 1}, SightSpec.model_json_schema()]}),
+    Described(lambda: {"anyOf": [{"type": "string", "minLength": 1}, SightSpec.model_json_schema()]}),
 ]
 
 
