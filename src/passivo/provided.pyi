@@ -359,6 +359,7 @@ WANTED: int
 SAFETY: int
 COUNTS: int
 CLAMPS: bool
+KEEPS: bool  # a force stays until the next reading
 
 # -- a device in a loop
 READ: int  # the last reading, and what the device shall feel, over all axes
@@ -390,6 +391,7 @@ GUARD_HELD: int
 FLAG_UNPLUGGED: int
 FLAG_NO_HAND: int
 FLAG_OVER: int
+FLAG_ERROR: int
 FLAGS_FAULTY: int
 FINE: int
 SIM: int  # a simulated device
@@ -414,6 +416,7 @@ LEADING_COUNT: int
 def tick(m, h) -> int: ...
 def stretch(m, elapsed) -> None: ...  # A tick took so long.
 def postpone_all(m, period) -> None: ...  # Periods as long as this one, or longer, are prolonged.
+def paced(m) -> bool: ...  # Whether a device tells the time.
 def unready(m, orders) -> float: ...  # The longest period of a part beside the loop that should be done, and is not.
 def lend_all(m, w) -> None: ...  # Parts beside the loop, as their periods begin.
 def order_all(m, orders) -> None: ...

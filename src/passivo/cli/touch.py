@@ -250,8 +250,15 @@ def facts(report: LoopReport) -> Any:
 
 
 def interventions(report: LoopReport) -> str:
-    (kinds,) = report.interventions.values()
-    return ", ".join(f"{kind} {count}" for kind, count in kinds.items() if count) or "never stepped in"
+    """How often safety stepped in; with the device's name where there are several."""
+    several = len(report.interventions) > 1
+    told = [
+        f"{kind} {count}" + (f" ({device})" if several else "")
+        for device, kinds in report.interventions.items()
+        for kind, count in kinds.items()
+        if count
+    ]
+    return ", ".join(told) or "never stepped in"
 
 
 def report_data(report: LoopReport) -> dict[str, Any]:

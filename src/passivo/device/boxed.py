@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 # places in a device's part of the box
 BOX_PUBLISHED = 0  # readings so far
 BOX_ANSWERED = 1  # the reading that the force answers
-BOX_OVER = 2  # 1: the loop has ended
-BOX_HEAD = 3  # then two readings in turn, then two forces in turn
+BOX_HEAD = 2  # then two readings in turn, then two forces in turn
 
 NAP = 2e-5  # seconds between two looks into the box
 

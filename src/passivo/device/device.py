@@ -42,6 +42,7 @@ class Device(ABC):
     """
 
     driver: ClassVar[str]  # its name on the command line
+    keeps_force: bool = True  # it can be told nothing before its next reading: until then the last force stays
 
     def __init__(
         self,
@@ -193,6 +194,12 @@ class Device(ABC):
             except Exception as error:
                 problems.append(str(error) or type(error).__name__)
         return "; ".join(dict.fromkeys(problems))
+
+    def must_be_free(self) -> None:
+        """Raise unless a loop may take it: it is open, and nobody else lets it push."""
+        self._must_be_open("be run in a loop")
+        if self._life is Life.ENABLED:
+            raise DeviceError(f"{self.name} is in use already: its forces are enabled; call stop() first")
 
     def _must_be_open(self, what: str) -> None:
         if self._life is Life.CLOSED:

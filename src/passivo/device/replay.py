@@ -99,6 +99,7 @@ class Replay(Device):
     """
 
     driver = "replay"
+    keeps_force = False
 
     def __init__(self, path: str | PathLike, *, device: str | None = None, **options: Any):
         super().__init__(**options)

@@ -86,6 +86,8 @@ def hear(m, box, tape, now):
     m[READ + R_HOST] = now
     m[READ + R_TIME] = now - m[SIM + SIM_BEGAN]
     m[READ + R_FLAGS] = float(FLAG_UNPLUGGED) if fault == FAULT_UNPLUG else 0.0
+    if m[SIM + SIM_FAILED] == 1.0:
+        m[READ + R_FLAGS] = float(FLAG_ERROR)
     if fault == FAULT_BACKWARDS:
         m[READ + R_TIME] = -m[READ + R_TIME]
     lost = m[SIM + SIM_DROPPED] > 0.0 and uniform(m, SIM + SIM_RANDOM) < m[SIM + SIM_DROPPED]
@@ -197,6 +199,16 @@ class Fault:
             raise InputError(f"a fault lasts from begin to a later end, not from {self.begin!r} to {self.end!r}")
 
 
+def checked_start(start: Any, axes: int) -> tuple[float, ...]:
+    try:
+        places = np.broadcast_to(np.asarray(start, dtype=float), (axes,))
+    except (TypeError, ValueError):
+        places = np.full(axes, np.nan)
+    if not np.isfinite(places).all():
+        raise InputError(f"Sim's start is a finite number, or one for each of its {axes} axes, not {start!r}")
+    return tuple(places.tolist())
+
+
 class Sim(Device):
     """A simulated device: a mass with damping and friction in the hand of an operator, seen through an encoder.
 
@@ -221,6 +233,7 @@ class Sim(Device):
     """
 
     driver: ClassVar = "sim"
+    keeps_force = False
 
     def __init__(
         self,
@@ -257,15 +270,23 @@ class Sim(Device):
                 raise InputError(f"Sim's {what} must be a number {bound}, not {value!r}")
         if not isinstance(delay, int) or not 0 <= delay <= LONGEST_DELAY:
             raise InputError(f"Sim's delay is a whole number of samples from 0 to {LONGEST_DELAY}, not {delay!r}")
-        if not 0.0 <= dropped < 1.0 or not 0.0 <= jitter <= 1.0:
-            raise InputError("Sim's dropped must be below 1 and jitter at most 1: they are shares")
+        shares = {"dropped": dropped, "jitter": jitter, "drift": drift}
+        if not all(isinstance(value, int | float) for value in shares.values()) or not (
+            0.0 <= dropped < 1.0 and 0.0 <= jitter <= 1.0 and -0.5 <= drift <= 0.5
+        ):
+            raise InputError(f"Sim's dropped is below 1, jitter at most 1 and drift at most 0.5: shares, not {shares}")
+        if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
+            raise InputError(f"Sim's seed is a whole number from 0, not {seed!r}")
         if pace not in get_args(Pace):
             raise InputError(f"Sim's pace is 'client' or 'device', not {pace!r}")
         if degrees_of_freedom not in (1, 2, 3):
             raise InputError(f"a Sim has 1, 2 or 3 degrees of freedom, not {degrees_of_freedom!r}")
         if operator is not None and not isinstance(operator, Operator):
             raise InputError(f"Sim's operator is one such as pv.operators.push(5.0), not {operator!r}")
-        self.faults = tuple(fault if isinstance(fault, Fault) else Fault(*fault) for fault in faults)
+        try:
+            self.faults = tuple(fault if isinstance(fault, Fault) else Fault(*fault) for fault in faults)
+        except TypeError:
+            raise InputError(f"faults are as in [('nan', 0.5, 0.51)], not {faults!r}") from None
         if len(self.faults) > MOST_FAULTS:
             raise InputError(f"a Sim takes at most {MOST_FAULTS} faults, not {len(self.faults)}")
         self.mass, self.damping, self.friction, self.encoder = float(mass), float(damping), float(friction), encoder
@@ -274,7 +295,7 @@ class Sim(Device):
         self.watchdog = watchdog
         self.pace, self.drift, self.rate, self.max_force, self.engine = pace, drift, float(rate), max_force, engine
         self.dof = degrees_of_freedom
-        self.start = tuple(np.broadcast_to(np.asarray(start, dtype=float), (self.dof,)).tolist())
+        self.start = checked_start(start, self.dof)
         self._seat: tuple[np.ndarray, int] | None = None  # memory of the loop that runs it, and where
         self._due = 0.0
 
@@ -332,7 +353,7 @@ class Sim(Device):
 
     def driver_piece(self) -> Driver:
         formulas = traced(self.body, self.laws)
-        key = ["sim", self.dof, self.delay, sorted(formulas), sources(sys.modules[__name__], driver)]
+        key = ["sim", self.dof, self.delay, sorted(formulas.items()), sources(sys.modules[__name__], driver)]
         return Driver(key, lambda layout, extra: self._piece(formulas, layout, extra), self._fill)
 
     def _piece(self, formulas: Mapping[str, Any], layout: Any, numbers: Mapping[str, Any]) -> Piece:
@@ -346,7 +367,13 @@ class Sim(Device):
             places[name] = layout.size
             layout.size += size
         own = numbers_of(sys.modules[__name__], driver)
-        more = {"AXES": self.dof, "SIM_DELAY": self.delay, "FLAG_UNPLUGGED": int(Flags.UNPLUGGED), "FINE": 0}
+        more = {
+            "AXES": self.dof,
+            "SIM_DELAY": self.delay,
+            "FLAG_UNPLUGGED": int(Flags.UNPLUGGED),
+            "FLAG_ERROR": int(Flags.ERROR),
+            "FINE": 0,
+        }
         return Piece(
             {**body.numbers, **own, **places, **more, **numbers},
             body.leaves,
@@ -377,6 +404,7 @@ class Sim(Device):
     # -- alone --------------------------------------------------------------------------------------------------------
 
     def _open(self) -> DeviceInfo:
+        self._seat = None
         self._alone()
         return DeviceInfo(
             model="simulated handle",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import lcm
 from typing import TYPE_CHECKING, Any
 
-from passivo.device import driver
+from passivo.device import driver, state
 from passivo.device.device import Device
 from passivo.device.driver import Driver, read_size, sources
 from passivo.device.state import Flags
@@ -122,7 +123,7 @@ def live_of(net: Network, places: Sequence[Seat]) -> Live:
         for seat in places
     ]
     texts = _texts(net, plan, places)
-    key = ["loop", shape, HEADER, sources(kernels, driver, ring), texts]
+    key = ["loop", shape, HEADER, sources(kernels, driver, ring, state, sys.modules[__name__]), texts]
     entries = [*kernels.ENTRIES, _arrange(places)]
     return Live(
         HEADER, lambda layout, parts, links: _pieces(net, plan, places, texts, layout, parts, links), entries, key
@@ -227,18 +228,15 @@ def _texts(net: Network, plan: Plan, places: Sequence[Seat]) -> list[str]:
     listen = ["def listen(m, box, tape, now):", *listen, "    return now"]
     speak = ["def speak(m, box, now):", *speak]
     bodies = [greet, [*place, "    return good"], listen, reckon, speak, alarm, [*latched, "    return True"]]
-    bodies += [hush, recall, note, _await(places), _made(places), *_beside(net, plan)]
+    bodies += [hush, recall, note, _paced(places), _await(places), _made(places), *_beside(net, plan)]
     return ["\n".join(lines) for lines in bodies]
 
 
 def may_step_beside(net: Network) -> list[str]:
-    """The parts that may step beside the loop: slow ones that step at the end of their period with what was held."""
+    """The parts that may step beside the loop: slower than all devices, and stepping at the end of their period."""
     periods, late = net.periods, Plan.of(net).late
-    return [
-        key
-        for key in late
-        if periods[key] > 1 and net.members[key].device is None and not isinstance(net.members[key].model, Coupled)
-    ]
+    slowest = max((periods[key] for key, member in net.members.items() if member.device is not None), default=1)
+    return [key for key in late if periods[key] > slowest and not isinstance(net.members[key].model, Coupled)]
 
 
 def _beside(net: Network, plan: Plan) -> list[list[str]]:
@@ -260,7 +258,7 @@ def _beside(net: Network, plan: Plan) -> list[list[str]]:
         postpone += [f"    if m[{p}PHASE + 1] == period:", f"        ticks = {float(lcm(*smaller))!r}"]
         unready += [
             f"    if {here} and {due} and load_acquire(orders, {done}) < load_acquire(orders, {given}):",
-            f"        late = max(late, m[{p}PHASE + 1])",
+            f"        late = m[{p}PHASE + 1] if late == 0.0 else min(late, m[{p}PHASE + 1])",
         ]
         lend += [f"    if {here} and {begins}:", f"        {p}lend(m, w)"]
         order += [f"    if {here} and {begins}:"]
@@ -275,9 +273,19 @@ def _beside(net: Network, plan: Plan) -> list[list[str]]:
 def _await(places: Sequence[Seat]) -> list[str]:
     """`await_tick`: until the deadline; or where a device tells the time, until it has a reading."""
     seat, head = pacing(places), ["def await_tick(m, box, book, deadline, spec):"]
+    wait = "    return wait_until(deadline, book[B_SPIN], spec)"
     if seat is None:
-        return [*head, "    return wait_until(deadline, book[B_SPIN], spec)"]
-    return [*head, f"    return {seat.prefix}await_reading(m, box, book[B_PATIENCE], deadline, spec)"]
+        return [*head, wait]
+    ask = f"        return {seat.prefix}await_reading(m, box, book[B_PATIENCE], deadline, spec)"
+    return [*head, "    if paced(m):", ask, wait]
+
+
+def _paced(places: Sequence[Seat]) -> list[str]:
+    """`paced`: whether a device tells the time; one that is off does not."""
+    seat, head = pacing(places), ["def paced(m):"]
+    if seat is None:
+        return [*head, "    return False"]
+    return [*head, f"    return m[{seat.prefix}GUARD_MODE] != {guard.LATCHED}.0"]
 
 
 def _made(places: Sequence[Seat]) -> list[str]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # places in `book`, what Python and the loop tell each other
 B_PERIOD = 0  # seconds between two ticks
-B_LIMIT = 1  # ticks after which the loop stops by itself
+B_LENGTH = 1  # seconds after which the loop stops by itself
 B_REAL = 2  # 1: against the clock; 0: simulated time, as fast as it goes
 B_SPIN = 3  # seconds before a deadline in which the clock is watched
 B_STOP = 4  # set by Python: stop
@@ -44,9 +44,8 @@ B_NOW = 12
 B_LATENESS = 13  # of the last tick
 B_ELAPSED = 14
 B_PATIENCE = 15  # seconds beyond its time that a reading is waited for
-B_PACED = 16  # 1: a device tells the time, not the clock
-B_LATE = 17  # the period of a part beside the loop that was not ready for this tick, or 0
-B_SIZE = 18
+B_LATE = 16  # the period of a part beside the loop that was not ready for this tick, or 0
+B_SIZE = 17
 
 IDLE = 5e-5  # seconds between two looks of a thread that waits for an order
 
@@ -155,9 +154,9 @@ def pulse(m, w, table, out, elapsed, late):
     makes the network DEAD: it is no longer heard, and the handles are damped.
     """
     if elapsed >= 0.0:
-        reckon_all(m, elapsed)
         if late > 0.0:
             postpone_all(m, late)
+        reckon_all(m, elapsed)
         stretch(m, elapsed)
         regain_all(m, w)
         end(m, out)
@@ -197,11 +196,11 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
     first = True
     while True:
         if not first:
-            if book[B_TICKS] >= book[B_LIMIT] or load_acquire(book, B_STOP) != 0.0:
+            if now - book[B_BEGAN] >= book[B_LENGTH] or load_acquire(book, B_STOP) != 0.0:
                 alarm_all(m, float(TOLD_TO_STOP))
             if all_latched(m):
                 break
-            if book[B_PACED] == 1.0:
+            if paced(m):
                 deadline = now
             if done > deadline + period:  # deadlines that are over are not made up for: the next step is longer
                 missed = float(int((done - deadline) / period))
@@ -236,7 +235,11 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
         book[B_NOW] = now
         book[B_ELAPSED] = elapsed
         note(m, book, row)
-        while not real and load_acquire(marks, 0) - load_acquire(marks, 1) == data.shape[0]:
+        while (
+            not real
+            and load_acquire(marks, 0) - load_acquire(marks, 1) == data.shape[0]
+            and load_acquire(book, B_STOP) == 0.0
+        ):
             wait_until(monotonic(spec) + IDLE, 0.0, spec)  # simulated time can wait for whoever takes the rows
         push(data, marks, row, ROW_WIDTH)
         done = now

@@ -53,13 +53,21 @@ class Loop:
     ):
         if not isinstance(net, Network):
             raise InputError(f"a loop runs a pv.Network, not {net!r}")
+        if safety is not None and not isinstance(safety, Safety):
+            raise InputError(f"safety is a pv.Safety(...), not {safety!r}")
+        for what, given in (("start", start), ("inputs", inputs)):
+            if given is not None and not isinstance(given, Mapping):
+                raise InputError(f"{what} is given by name, as in {{'part.name': 0.2}}, not {given!r}")
         if clock not in get_args(Clock):
             raise InputError(f"the clock is 'real' or 'simulated', not {clock!r}")
         self.safety, self.clock, self.engine = safety or Safety(), clock, engine
         self.start, self.inputs = dict(start or {}), dict(inputs or {})
-        self.lates = np.atleast_1d(np.asarray(lates, dtype=float))
-        if not len(self.lates) or not (self.lates >= 0.0).all() or not np.isfinite(self.lates).all():
-            raise InputError("lates are seconds >= 0, at least one")
+        try:
+            self.lates = np.array(lates, dtype=float, ndmin=1)
+        except (TypeError, ValueError):
+            self.lates = np.zeros(0)
+        if self.lates.ndim != 1 or not len(self.lates) or not ((self.lates >= 0.0) & (self.lates < inf)).all():
+            raise InputError(f"lates are seconds >= 0, at least one, not {lates!r}")
         places = seats(net)
         if not places:
             raise InputError(
@@ -79,7 +87,10 @@ class Loop:
         self.book = np.zeros(K.B_SIZE)
         self.row = np.zeros(0)  # the last tick, as `columns` says; the loop writes it while it is read
         self.may_step_beside = may_step_beside(self.net)
+        if beside is not None and (isinstance(beside, str) or not isinstance(beside, Sequence)):
+            raise InputError(f"beside names parts, as in ['object'], not {beside!r}")
         self.beside = beside if beside is None else tuple(beside)
+        self.running = False
         for name in self.beside or ():
             if name not in self.may_step_beside:
                 raise InputError(
@@ -113,5 +124,10 @@ class Loop:
         if seconds is None and self.clock == "simulated":
             raise InputError("with the simulated clock say how long: run(seconds=10)")
         ticks = inf if seconds is None else max(round(seconds / self.period), 1)
-        session = Session(self, ticks, inf if seconds is None else float(seconds))
-        return session.go(record)
+        if self.running:
+            raise InputError("this loop is running already; make another one, with devices of its own")
+        self.running = True
+        try:
+            return Session(self, ticks, inf if seconds is None else float(seconds)).go(record)
+        finally:
+            self.running = False

@@ -64,9 +64,9 @@ class Pump(threading.Thread):
     Where the loop does not answer, the handle is damped for a while, and then no force acts.
     """
 
-    def __init__(self, device: Device, box: np.ndarray, at: int):
+    def __init__(self, device: Device, box: np.ndarray, at: int, most: float):
         super().__init__(name=f"passivo {device.name}", daemon=True)
-        self.device, self.box, self.at = device, box, at
+        self.device, self.box, self.at, self.most = device, box, at, most  # N
         axes = device.info.degrees_of_freedom
         self.reading, self.force = np.full(read_size(axes), np.nan), np.zeros(axes)
         self.spec = np.zeros(2, dtype=np.int64)
@@ -101,11 +101,11 @@ class Pump(threading.Thread):
         (x0, t0), (x1, t1) = self.seen
         drag = DRAG_SHARE * self.device.info.mass * self.device.info.rate if silence < LINGER else 0.0
         push = -drag * (x1 - x0) / max(t1 - t0, 0.5 / self.device.info.rate)
-        size, most = float(np.linalg.norm(push)), self.device.info.max_force
+        size = float(np.linalg.norm(push))
         if not np.isfinite(size):
             push = np.zeros_like(push)
-        elif size > most:
-            push *= most / size
+        elif size > self.most:
+            push *= self.most / size
         self.device._write(tuple(push.tolist()))
 
     def _next(self) -> DeviceState:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from passivo.device.replay import Replay
-from passivo.errors import FileError, InputError, PassivoError
+from passivo.errors import FileError, PassivoError
 from passivo.loop.loop import Loop
 from passivo.loop.report import LoopReport
 from passivo.loop.safety import Safety
@@ -70,7 +70,7 @@ def _audited(recording: Recording, progress: Progress) -> Audit:
         if (different := (mine != theirs).any(axis=1)).any():
             tick = int(rows[int(np.argmax(different)), 0])
             findings.append(f"{name} differs from the repeated loop, first at tick {tick}")
-    for device in recording.header["devices"]:
+    for device in recording.header["axes"]:
         findings += _port(recording, rows, device)
     return Audit("every tick repeated from its readings, bit for bit", len(rows), report.leading, findings)
 
@@ -97,33 +97,43 @@ def _port(recording: Recording, rows: np.ndarray, device: str) -> list[str]:
 
 
 def _whole(recording: Recording) -> np.ndarray:
-    """The rows up to the first that is missing."""
+    """The rows up to the first that is missing, with flags, buttons and times as a loop writes them."""
+    if "tick" not in recording:
+        raise FileError(f"{recording.path} does not say what loop it was; a recording of pv.Loop does")
     ticks = recording["tick"]
     gaps = np.nonzero(ticks != np.arange(len(ticks)))[0]
-    return recording.rows[: gaps[0]] if len(gaps) else recording.rows
+    rows = recording.rows[: gaps[0]] if len(gaps) else recording.rows
+    if not len(rows):
+        raise FileError(f"{recording.path} holds no tick to repeat")
+    for name in recording:
+        kind = name.rpartition(".")[2]
+        values = rows[:, recording.columns.place(name)]
+        whole = kind in ("flags", "buttons", "stop", "postponed")
+        if (whole and not ((values >= 0.0) & (values < 2**31)).all()) or (
+            name == "elapsed" and not ((values >= 0.0) & (values < 1e6)).all()
+        ):
+            raise FileError(f"{recording.path} is damaged: its column {name!r} holds what no loop writes")
+    return rows
 
 
 def _relived(
     recording: Recording, params: Mapping[str, float], engine: Engine, progress: Progress
 ) -> tuple[LoopReport, np.ndarray]:
     rows = _whole(recording)
-    if not len(rows):
-        raise FileError(f"{recording.path} holds no tick to repeat")
     try:
         loop = _loop(recording, params, engine)
-    except InputError:
+        try:
+            session = Session(loop, recording.header["ticks"] or inf, float(rows[-1, 1] - rows[0, 1]))
+            if rows.shape[1] != session.module.ROW_WIDTH:
+                raise FileError(f"{recording.path} is damaged: its rows are not those of the network in its header")
+            return session.relived(rows, recording.header["beside"], progress)
+        finally:
+            for seat in loop.places:
+                seat.device.close()
+    except PassivoError:
         raise
-    except (PassivoError, KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise FileError(f"{recording.path} is damaged: its header does not describe a loop ({error})") from error
-    try:
-        ticks = recording.header["ticks"] or inf
-        session = Session(loop, ticks, float(rows[-1, 1] - rows[0, 1]))
-        if rows.shape[1] != session.module.ROW_WIDTH:
-            raise FileError(f"{recording.path} is damaged: its rows are not those of the network in its header")
-        return session.relived(rows, recording.header["beside"], progress)
-    finally:
-        for seat in loop.places:
-            seat.device.close()
 
 
 def _loop(recording: Recording, params: Mapping[str, float], engine: Engine) -> Loop:
@@ -134,7 +144,9 @@ def _loop(recording: Recording, params: Mapping[str, float], engine: Engine) -> 
     net = Network.from_description(header["network"]).with_params(**params)
     for name, axes in header["axes"].items():
         clamp = junction_from(header["clamps"][name])
-        net.members[name].device = Replay(recording.path, device=name, name=name, axes=axes, clamp=clamp).open()
+        device = Replay(recording.path, device=name, name=name, axes=axes, clamp=clamp).open()
+        device.keeps_force = bool(header["keeps"][name])
+        net.members[name].device = device
     given = {key: rebuild(drive, _arrays(header["tables"][key])) for key, drive in header["inputs"].items()}
     told = {f"{name}.{signal}" for name in header["axes"] for signal in net.members[name].model.signals}
     inputs = {f"{key}.{port}": value for key, ports in given.items() for port, value in (ports or {}).items()}

@@ -29,7 +29,7 @@ class Safety:
     max_speed  speed of the handle beyond which it is damped (default: the device's)
     patience   seconds without a good reading, or without a force that is a number, after which it is damped
     linger     seconds of damping before no force acts any more
-    drag       the damping, N s/m (default: 0.2 mass × rate, at most the device's)
+    drag       the damping, N s/m (default: 0.2 mass/step of the program, at most the device's)
     dead_man   the button that must be held for forces to act, from 0; the device's own presence sensor always counts
     clamp      False leaves out the energy ledger clamp. The report and every recording say so
     """
@@ -80,13 +80,15 @@ class Safety:
                 f"a device is touched through pv.LedgerClamp(), not {type(through).__name__}, at {connection.name!r}; "
                 "put the other junction between the parts behind it"
             )
-        if isinstance(through, LedgerClamp) and through.limit is not None and max(_all(through.limit)) > info.max_force:
+        options = through if isinstance(through, LedgerClamp) else device.clamp_options
+        if options.limit is not None and max(_all(options.limit)) > info.max_force:
             raise InputError(
                 f"the limit of {connection.name!r} is above what {info.model} can hold ({info.max_force:g} N); "
                 "say at most that, or leave it out"
             )
         most = (info.max_force if self.max_force is None else self.max_force) * (1.0 - ROUNDING)
-        usual = min(DRAG_SHARE * info.mass * info.rate, info.max_damping or inf)
+        period, rest = float(connection.flow.member.step), 1.0 / info.rate
+        usual = min(DRAG_SHARE * info.mass / max(period, rest), info.max_damping or inf)
         more = {
             "slew": most / FULL_FORCE_IN if self.slew is None else self.slew,
             "most": most,
@@ -96,14 +98,13 @@ class Safety:
             "linger": self.linger,
             "drag": usual if self.drag is None else self.drag,
             "clamps": self.clamp,
+            "keeps": device.keeps_force,
         }
-        period, rest = float(connection.flow.member.step), 1.0 / info.rate
         holds = {"longest": HOLD * period, "watchdog": False}
         if info.watchdog is not None:  # it is fed at every reading, also where the program is slower
             holds = {"longest": max(period - rest, 0.0) + info.watchdog, "watchdog": True}
-        options = through if isinstance(through, LedgerClamp) else device.clamp_options
-        if options.limit is None:
-            options = replace(options, limit=most)
+        limits = tuple(min(value, most) for value in _all(options.limit)) if options.limit is not None else (most,)
+        options = replace(options, limit=limits if isinstance(options.limit, tuple) else limits[0])
         return device.guard(Guard, options, **more, holds=holds)
 
 

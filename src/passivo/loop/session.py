@@ -17,7 +17,7 @@ from passivo.device.boxed import box_size
 from passivo.errors import DeviceError, InputError
 from passivo.ledger.verdict import Verdict
 from passivo.loop import kernels as K
-from passivo.loop.generate import Seat, pacing
+from passivo.loop.generate import Seat
 from passivo.loop.machine import on_time, stolen_seconds
 from passivo.loop.pump import Pump
 from passivo.loop.report import Lateness, LoopReport
@@ -96,8 +96,8 @@ class Session:
         self.book, self.setup = loop.book, [sentence for seat in loop.places for sentence in coarse(seat)]
         self.book[:] = 0.0
         told = {
-            K.B_PERIOD: loop.period, K.B_LIMIT: ticks, K.B_REAL: loop.clock == "real", K.B_SPIN: SPIN,
-            K.B_PATIENCE: loop.safety.patience / 2.0, K.B_PACED: pacing(loop.places) is not None,
+            K.B_PERIOD: loop.period, K.B_LENGTH: (ticks - 0.5) * loop.period, K.B_REAL: loop.clock == "real",
+            K.B_SPIN: SPIN, K.B_PATIENCE: loop.safety.patience / 2.0,
         }  # fmt: skip
         for place, value in told.items():
             self.book[place] = value
@@ -165,7 +165,7 @@ class Session:
     def _compile(self) -> None:
         """Compile before the clock starts: the same call on copies, with no tick to do."""
         book = self.book.copy()
-        book[[K.B_LIMIT, K.B_REAL, K.B_STOP]] = [0.0, 0.0, 1.0]
+        book[[K.B_LENGTH, K.B_REAL, K.B_STOP]] = [0.0, 0.0, 1.0]
         ring, memory = Ring(self.ring.width, 2), self.memory.copy()
         for seat in self.loop.places:
             link = self.network.links[seat.connection.name]
@@ -206,7 +206,9 @@ class Session:
 
     def go(self, record: str | PathLike | None) -> LoopReport:
         loop, stolen, recorder = self.loop, stolen_seconds(), None
-        pumps = {seat.part: Pump(seat.device, self.box, self._box(seat)) for seat in loop.places if seat.driver.boxed}
+        for seat in loop.places:
+            seat.device.must_be_free()
+        pumps = {seat.part: self._pump(seat) for seat in loop.places if seat.driver.boxed}
         with ExitStack() as stack:
             beside = self._set_aside()
             self._compile()
@@ -220,8 +222,8 @@ class Session:
             if loop.clock == "real":
                 self._helpers(beside, stack)
             thread = threading.Thread(target=self._thread, name="passivo loop")
-            stack.callback(self.begin.set)
             thread.start()
+            stack.callback(self._leave)
             self.ready.wait()
             for part, pump in pumps.items():  # only now, so that the first readings are fresh
                 stack.callback(self._finish, part, pump)
@@ -235,8 +237,16 @@ class Session:
             self.keeper.add(self.ring.take())
         return self._report(stolen_seconds() - stolen, "" if recorder is None else recorder.sentence)
 
-    def _box(self, seat: Seat) -> int:
-        return int(self.memory[self.number(seat, "BOX")])
+    def _pump(self, seat: Seat) -> Pump:
+        most = self.loop.safety.max_force or seat.device.info.max_force
+        return Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")]), most)
+
+    def _leave(self) -> None:
+        """Whatever happened here, the loop's thread does not stay behind."""
+        if not self.over.is_set():
+            self.loop.stop()
+        self.begin.set()
+        self.over.wait()
 
     def _finish(self, part: str, pump: Pump) -> None:
         pump.finish()
@@ -244,13 +254,20 @@ class Session:
 
     def _helpers(self, beside: list[int], stack: ExitStack) -> None:
         """Threads for the parts that are stepped beside the loop."""
+        threads: list[threading.Thread] = []
+
+        def end() -> None:
+            self.orders[0] = 1.0
+            for thread in threads:
+                thread.join()
+
+        stack.callback(end)
         for i in beside:
             self.module.labour(self.aside, np.ones(1), i, self.spec)  # compiled; told that it is over
             work = lambda i=i: self.module.labour(self.aside, self.orders, i, np.zeros(2, dtype=np.int64))  # noqa: E731
             thread = threading.Thread(target=work, name=f"passivo {self.loop.may_step_beside[i]}", daemon=True)
             thread.start()
-            stack.callback(thread.join)
-        stack.callback(self.orders.__setitem__, 0, 1.0)
+            threads.append(thread)
 
     def _thread(self) -> None:
         try:
@@ -337,6 +354,7 @@ class Session:
             "safety": loop.safety.describe(),
             "devices": {seat.part: seat.device.info.describe() for seat in loop.places},
             "axes": {seat.part: list(seat.device.axes) for seat in loop.places},
+            "keeps": {seat.part: seat.device.keeps_force for seat in loop.places},
             "clamps": {seat.part: seat.device.clamp_options.describe() for seat in loop.places},
             "ticks": int(self.ticks) if isfinite(self.ticks) else None,
             "beside": [key for i, key in enumerate(loop.may_step_beside) if self._is_beside(key)],
@@ -352,7 +370,8 @@ class Session:
         stopped = self._why()
         rows, places = self.keeper.rows(self.ring.width), loop.columns.places
         self.network.refresh()
-        verdict = Verdict("none", reason=stopped) if book[K.B_FAILED] else self.network.verdict
+        whole = self.network.verdict
+        verdict = Verdict("none", reason=stopped) if book[K.B_FAILED] else whole
         names = self.network.rows
         seconds = float(book[K.B_NOW] - book[K.B_BEGAN])
         report = self.memory[self.module.TOTAL_REPORT + 1 : self.module.TOTAL_REPORT + self.module.TOTAL_REPORT_SIZE]
@@ -368,7 +387,7 @@ class Session:
             busiest=float(book[K.B_BUSIEST]),
             interventions={seat.part: self._interventions(seat) for seat in loop.places},
             verdict=verdict,
-            ports={seat.part: self.network.verdict.parts[seat.connection.name] for seat in loop.places},
+            ports={seat.part: self._port(seat, whole.parts[seat.connection.name]) for seat in loop.places},
             ledger=ledger.isel(time=0),
             rows={name: rows[:, place] for name, place in places.items()},
             stopped=stopped,
@@ -376,6 +395,16 @@ class Session:
             safety=loop.safety,
             recording=recording,
             network=self.network,
+        )
+
+    def _port(self, seat: Seat, verdict: Verdict) -> Verdict:
+        """The verdict on a device's port; there is none where the device was lost under a force nobody could end."""
+        link = self.network.links[seat.connection.name]
+        left = float(np.linalg.norm(link.section("HELD")))
+        if not seat.device.keeps_force or left == 0.0:
+            return verdict
+        return Verdict(
+            "none", reason=f"the device was lost under a force of {left:.3g} N, and what that did is not known"
         )
 
     def _why(self) -> str:

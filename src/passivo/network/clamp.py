@@ -510,6 +510,13 @@ def clamp_choose(m, at, elapsed, share):
         for i in range(w):
             m[sections + CLAMP_AIM * w + i] *= m[at + CLAMP_MOST] / norm
             m[sections + CLAMP_GOAL * w + i] *= m[at + CLAMP_MOST] / norm
+    limit = m[sections + CLAMP_LIMIT * w]
+    norm = sqrt(clamp_dot(m, sections + CLAMP_AIM * w, sections + CLAMP_AIM * w, w))
+    if w > 1 and m[at + CLAMP_LIMIT_EACH] == 0.0 and limit > 0.0 and norm > limit:  # light axes have a larger W-norm
+        short = 1
+        for i in range(w):
+            m[sections + CLAMP_AIM * w + i] *= limit / norm
+            m[sections + CLAMP_GOAL * w + i] *= limit / norm
     for i in range(w):
         m[sections + CLAMP_FORCE * w + i] = m[sections + CLAMP_AIM * w + i]
         m[sections + CLAMP_TRIAL * w + i] = m[sections + CLAMP_GOAL * w + i]

@@ -107,7 +107,7 @@ def exchange(m):
         m[BROKEN] = m[CLAMP + CLAMP_OVERDRAWN] + m[CLAMP + CLAMP_BEYOND] + m[CLAMP + CLAMP_OVERLONG]
         for k in range(LINK_WIDTH):
             oppose(m, k, m[sections + CLAMP_FORCE * LINK_WIDTH + k] if CLAMPS else m[WANTED + k])
-    elif m[MODE] != RUNNING or m[ELAPSED] + m[LINK_PERIOD] > m[CLAMP + CLAMP_LONGEST]:
+    elif not KEEPS and (m[MODE] != RUNNING or m[ELAPSED] + m[LINK_PERIOD] > m[CLAMP + CLAMP_LONGEST]):
         release(m)
 
 
@@ -226,6 +226,7 @@ class Guard(LedgerClamp):
     linger    seconds of damping before no force acts any more
     drag      the damping, N s/m
     clamps    False leaves the ledger clamp out: forces are limited, energy is not
+    keeps     the device can be told nothing before it gives its next reading: until then the force stays
     """
 
     slew: float = 4000.0
@@ -236,6 +237,7 @@ class Guard(LedgerClamp):
     linger: float = 0.1
     drag: float = 5.0
     clamps: bool = True
+    keeps: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -262,7 +264,7 @@ class Guard(LedgerClamp):
         return {**super().recorded(), "mode": "MODE", "wanted": "WANTED"}
 
     def numbers(self, link: Link) -> dict[str, Any]:
-        return {**super().numbers(link), "CLAMPS": self.clamps}
+        return {**super().numbers(link), "CLAMPS": self.clamps, "KEEPS": self.keeps}
 
     def setup(self, link: Link) -> Mapping[str, Any]:
         safety = [self.slew, self.most, self.ramp, self.fastest, self.patience, self.linger, self.drag]

@@ -174,7 +174,6 @@ def regain(m, w):
     m[BESIDE_STATUS] = w[BESIDE_STATUS]
     m[BESIDE_STEP] = m[DT] * m[PIECES]
     m[DT] = w[BESIDE_STEP]
-    m[PIECES] = 1.0
 
 
 BESIDE_KERNELS = (stride, lend, toil, regain)
@@ -354,7 +353,8 @@ def _step(plan: Plan, key: str, live: bool, real: bool) -> list[str]:
     if real:
         return [f"{prefix}tick(m, m[{prefix}DT])", f"{prefix}share(m)"]
     piece = [f"status = {prefix}stride(m)", "if status != OK:", *_deeper(*failed, "m[DEAD] = 1.0", "break")]
-    pieces = [f"for _ in range(int(m[{prefix}PIECES])):", *_deeper(*piece, f"{prefix}share(m)")]
+    count = f"1 if m[{prefix}BESIDE] == 1.0 else int(m[{prefix}PIECES])"
+    pieces = [f"for _ in range({count}):", *_deeper(*piece, f"{prefix}share(m)")]
     return ["if m[DEAD] == 0.0:", *_deeper(*pieces)]
 
 

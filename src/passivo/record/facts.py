@@ -39,9 +39,15 @@ class Contents:
 def facts_of(columns: Columns, header: Any) -> dict[str, Any]:
     """Plain data for the start of a recording, with both clocks, so that times can be told as dates."""
     try:
-        plain = json.loads(json.dumps(header))
+        text = json.dumps(header)
+        plain = json.loads(text)
     except (TypeError, ValueError) as error:
         raise InputError(f"the header of a recording must be plain data that JSON can hold: {error}") from error
+    if len(text) > LARGEST_HEADER // 2:
+        raise InputError(
+            f"the header of a recording would take {len(text) / 2**20:.0f} MiB, more than {LARGEST_HEADER >> 21}: "
+            "record a shorter run, or give inputs as formulas of t instead of tables"
+        )
     clocks = {"unix": time.time(), "monotonic": time.monotonic()}
     return {"format": FORMAT, "columns": columns.describe(), "header": plain, "clocks": clocks}
 

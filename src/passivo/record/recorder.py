@@ -137,6 +137,14 @@ class Recorder:
     # -- the thread -------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
+        try:
+            self._carry()
+        except Exception as error:  # whoever watches, or no memory: the ring must be emptied all the same
+            self.failure = self.failure or f"recording stopped after {self.rows} rows: {error or type(error).__name__}"
+            while not self._end.wait(POLL):
+                self.unrecorded += len(self.ring.take())
+
+    def _carry(self) -> None:
         assert self._writer is not None
         flushed = time.monotonic()
         while not self._end.wait(min(POLL, self.flush_every)):

@@ -699,6 +699,7 @@ static inline void passivo_clamp_choose(double *m, double elapsed, double share)
     int goal = sections + PASSIVO_CLAMP_GOAL * w;
     int force = sections + PASSIVO_CLAMP_FORCE * w;
     double norm = sqrt(passivo_clamp_dot(m, goal, goal, w));
+    double limit;
     int is_short = 0;
     int i;
     if (norm > m[PASSIVO_CLAMP_MOST]) {
@@ -706,6 +707,15 @@ static inline void passivo_clamp_choose(double *m, double elapsed, double share)
         for (i = 0; i < w; i++) {
             m[aim + i] *= m[PASSIVO_CLAMP_MOST] / norm;
             m[goal + i] *= m[PASSIVO_CLAMP_MOST] / norm;
+        }
+    }
+    limit = m[sections + PASSIVO_CLAMP_LIMIT * w];
+    norm = sqrt(passivo_clamp_dot(m, aim, aim, w));
+    if (w > 1 && m[PASSIVO_CLAMP_LIMIT_EACH] == 0.0 && limit > 0.0 && norm > limit) { /* light axes: larger W-norm */
+        is_short = 1;
+        for (i = 0; i < w; i++) {
+            m[aim + i] *= limit / norm;
+            m[goal + i] *= limit / norm;
         }
     }
     for (i = 0; i < w; i++) {
