@@ -3,13 +3,15 @@
 import re
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from matplotlib.text import Text
 
 import passivo as pv
-from passivo.run.plot_comparison import _stroke
+from passivo.cli.compare import kind
+from passivo.run.plot_comparison import MARKS, _kind, _stroke
 
 L = pv.library
 
@@ -69,6 +71,20 @@ def test_what_is_far_off_has_the_figure_of_the_table(error, figure):
     entries = (*few.entries[:3], replace(few.entries[3], error=error))
     names = [text.get_text() for text in replace(few, entries=entries).plot().axes[2].texts]
     assert f"ExplicitEuler {figure}" in names
+
+
+@pytest.mark.parametrize(("removed", "word"), [(1.0, "active, bounded"), (0.1, "active")])
+def test_picture_and_table_call_a_verdict_the_same(removed, word):
+    """What is bounded but never given back is plainly active."""
+    verdict = pv.Verdict("active", bias=1.0, removed=removed, bounded=True)
+    entry = SimpleNamespace(run=SimpleNamespace(verdict=verdict))
+    assert _kind(entry) == kind(entry) == word and word in MARKS
+
+
+def test_the_reference_has_the_figure_of_the_table():
+    few = comparison()
+    known = replace(few, reference=replace(few.reference, accuracy=3.84e-13))
+    assert "The reference itself is known to 3.8·10⁻¹³" in texts(known.plot())
 
 
 def test_sixteen_methods_are_told_apart_without_colour():

@@ -285,7 +285,7 @@ def _cost(axis: Any, comparison: Comparison, strokes: Strokes) -> None:
     legend(axis)
     colours = [strokes[entry.title]["color"] for entry in shown]
     _marks(axis, costs, heights, [MARKS[_kind(entry)] for entry in shown], colours)
-    names = [entry.title if y < FAR else f"{entry.title} {_wrong(entry.error)}" for entry, y in zip(shown, heights)]
+    names = [entry.title if y < FAR else f"{entry.title} {_digits(entry.error)}" for entry, y in zip(shown, heights)]
     places = spread(axis, costs, heights, names, fontsize=9, foot=foot)
     for x, y, name, place in zip(costs, heights, names, places):
         axis.annotate(name, (x, y), place, textcoords="offset points", fontsize=9, ha="center", va="center",
@@ -301,7 +301,7 @@ def _doubt(known: float, errors: list[float]) -> str:
     if known <= min(0.1, min(errors) / 3):
         return ""
     which = "errors" if known > min(0.1, max(errors) / 3) else "errors in the grey"
-    return f"{which} cannot be told:\nthe reference itself is known only to {known:.1g}"
+    return f"{which} cannot be told:\nthe reference itself is known only to {_digits(known)}"
 
 
 def _scales(axis: Any, costs: list[float], heights: list[float], known: float, foot: float) -> None:
@@ -337,13 +337,13 @@ LEADER = {"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 0, "shr
 
 def _kind(entry: Any) -> str:
     verdict = entry.run.verdict
-    return {"none": "no verdict"}.get(verdict.kind, verdict.kind) + ", bounded" * verdict.bounded
+    return {"none": "no verdict"}.get(verdict.kind, verdict.kind) + ", bounded" * verdict.lends
 
 
-def _wrong(error: float) -> str:
+def _digits(value: float) -> str:
     """The figure of the table: in two digits."""
-    mantissa, _, exponent = f"{error:.2g}".partition("e")
-    return f"{mantissa}·{ten(int(exponent))}" if exponent else mantissa if isfinite(error) else "∞"
+    mantissa, _, exponent = f"{value:.2g}".partition("e")
+    return f"{mantissa}·{ten(int(exponent))}" if exponent else mantissa if isfinite(value) else "∞"
 
 
 def _notes(comparison: Comparison) -> list[str]:
@@ -365,7 +365,7 @@ def _notes(comparison: Comparison) -> list[str]:
 
 def _trust(reference: Any) -> str:
     if reference.found:
-        return f"The reference itself is known to {reference.accuracy:.1g}"
+        return f"The reference itself is known to {_digits(reference.accuracy)}"
     if np.isnan(reference.accuracy):
         return "No reference was computed"
     return "No reference was found: finer and finer steps do not settle"
