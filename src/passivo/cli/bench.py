@@ -37,7 +37,9 @@ def complete_name(incomplete: str) -> list[str]:
     passivo bench call
 """)
 def bench(
-    name: Annotated[list[str] | None, typer.Argument(help="Which; default all.", autocompletion=complete_name)] = None,
+    name: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="Which; default all.", autocompletion=complete_name)
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the benchmarks.")] = False,
     json: Json = False,
 ) -> int:
