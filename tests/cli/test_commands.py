@@ -1,6 +1,7 @@
 """The commands in one process: what they print, what they write, and their exit codes."""
 
 import contextlib
+import importlib
 import json
 import re
 import signal
@@ -10,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 import passivo as pv
-from passivo.cli.app import execute
+from passivo.cli.app import EXAMPLES, execute
 from passivo.run.painter import Painter
 from passivo.scenario.scenario import Scenario
 
@@ -364,3 +365,57 @@ def test_reproduce(capsys):
 
 def test_version(capsys):
     assert call(capsys, "--version")[:2] == (0, f"passivo {pv.__version__}\n")
+
+
+def test_the_help_fits_80_columns_and_breaks_off_nowhere(capsys):
+    text = call(capsys, "--help")[1]
+    assert all(f"  {name} " in text for name in EXAMPLES) and "..." not in text.replace("[ARGS]...", "")
+    for name in EXAMPLES:
+        lines = call(capsys, name, "--help")[1].splitlines()
+        assert max(map(len, lines)) <= 80, name
+
+
+def test_a_terminal_breaks_sentences_between_words(capsys, monkeypatch):
+    arguments = ["reproduce", "borghesan-fig9", "--set", "until=0.5"]
+    whole = call(capsys, *arguments)[1]
+    assert max(map(len, whole.splitlines())) > 80  # in a file or a pipe a sentence is one line
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as in a terminal
+    broken = re.sub(r"\x1b\[[\d;]*m", "", call(capsys, *arguments)[1])
+    assert max(map(len, broken.splitlines())) <= 80
+    assert broken.split() == whole.split()
+
+
+def test_options_of_a_method_are_a_table_in_any_width(capsys):
+    lines = call(capsys, "methods", "EnergyConsistent")[1].splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("projection "))
+    end = next(i for i, line in enumerate(lines) if line.startswith("predictor "))
+    indent = len(lines[begin]) - len(lines[begin].removeprefix("projection").lstrip())
+    assert end > begin + 1 and all(line.startswith(" " * indent) for line in lines[begin + 1 : end])
+    assert max(map(len, lines[begin:end])) <= 80
+    options = lines[next(i for i, line in enumerate(lines) if line.startswith("option ")) + 1 :]
+    assert options[0].split() == ["projection", "'radial'"] and "" not in options
+
+
+def test_a_reason_names_its_method_once(capsys):
+    out = call(capsys, "compare", "pendulum", "--methods", "AVF,ExactHold", "--until", "1")[1]
+    assert "\nExactHold steps linear systems" in out
+
+
+def test_benchmarks_tell_the_time_that_remains_from_the_start(monkeypatch):
+    benches = importlib.import_module("bench.__main__")
+    from passivo.cli.bench import names
+
+    assert sorted(benches.NAMES) == names()
+    guesses = []
+
+    class Told:
+        def __init__(self, first, guess):
+            guesses.append(guess)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(benches, "Progress", Told)
+    monkeypatch.setattr(benches, "last", lambda: {"results": {}, "seconds": {"call": 7.0}})
+    monkeypatch.setattr("sys.argv", ["bench", "call", "step"])
+    with pytest.raises(SystemExit):
+        benches.main()
+    assert guesses == [27.0]

@@ -26,11 +26,11 @@ def audit(
     ],
     json: Json = False,
 ) -> int:
-    """Recompute a saved run, or the recording of a touch, and say whether its ledger is true.
+    """Recompute a saved run, and say whether its ledger is true.
 
-    Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit. The
-    ticks of a recording are repeated from the device's readings, and the work at the handle is added up anew.
-    The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree. A run
+    Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit. Of
+    the recording of a touch the ticks are repeated from the device's readings, and the work at the handle is added up
+    anew. The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree. A run
     that stopped early is judged by the steps it took.
     """
     from passivo.loop.replay import audit as check

@@ -40,7 +40,7 @@ OVERFLOW = 1e300  # joules; what came so far would have gone on
 @command("""
     passivo compare oscillator --methods all
     passivo compare pendulum --methods AVF,ImplicitMidpoint,RK4 --step 0.2
-    passivo compare oscillator --methods AVF,RK4 --set b=2 --input "force=5*sin(50*t)"
+    passivo compare oscillator --methods AVF,RK4 --input "force=5*sin(50*t)"
 """)
 def compare(
     scenario: ScenarioArgument,
@@ -121,7 +121,8 @@ def show(chosen: Scenario, found: Comparison) -> None:
     out.print()
     for entry in found.entries:
         if entry.reason:
-            out.print(f"{entry.title}: {entry.reason}", style="dim")
+            named = entry.reason.startswith(f"{entry.title} ")
+            out.print(entry.reason if named else f"{entry.title}: {entry.reason}", style="dim", soft_wrap=True)
     out.print(meanings(found))
     out.print()
 

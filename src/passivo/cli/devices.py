@@ -14,7 +14,10 @@ from passivo.errors import PassivoError
     passivo devices --json
 """)
 def devices(json: Json = False) -> int:
-    """List the device drivers, what each found here, and what is missing. Nothing is opened and no force acts."""
+    """List the device drivers, and what each found here.
+
+    What is missing is said. Nothing is opened and no force acts.
+    """
     from passivo.device.catalogue import DRIVERS
 
     found = {name: look(name, module) for name, module in DRIVERS.items()}

@@ -22,7 +22,7 @@ from passivo.errors import MethodError, nearest
 """)
 def methods(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="One method in full.", autocompletion=complete_method)
+        str | None, typer.Argument(metavar="NAME", help="One method in full.", autocompletion=complete_method)
     ] = None,
     json: Json = False,
 ) -> int:
@@ -52,10 +52,28 @@ def methods(
     for key, kind in chosen.items():
         out.print(key, style="bold")
         out.print(f"order {kind.order}; keeps {keeps(kind)}; applies to {kind.applies}\n", soft_wrap=True)
-        out.print(about(kind))
+        for block in about(kind).split("\n\n"):
+            out.print(flowing(block), soft_wrap=True)
+            out.print()
+        grid = table("option", "default", left=("option", "default"))
         for option, default in facts(kind)["options"].items():
-            out.print(f"\noption {option}, default {default!r}")
+            grid.add_row(option, repr(default))
+        if grid.rows:
+            out.print(grid)
     return PASSIVE
+
+
+def flowing(block: str) -> Any:
+    """A paragraph of a docstring for any width: a list of names and meanings becomes a table, the rest one line."""
+    items = re.split(r"\n(?! )", block)  # an indented line goes on with the one above
+    if "  " not in items[0]:
+        return " ".join(block.split())
+    grid = table("", "", left=("",))
+    grid.show_header = False
+    for item in items:
+        name, meaning = re.split(" {2,}", item, maxsplit=1)
+        grid.add_row(name, " ".join(meaning.split()))
+    return grid
 
 
 MEANINGS = {

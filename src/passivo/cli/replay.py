@@ -27,11 +27,12 @@ def replay(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for a picture; default: none.")] = None,
     json: Json = False,
 ) -> int:
-    """Let a recorded hand move once more, and say what it felt, or would have felt.
+    """Let a recorded hand move once more, and say what it felt.
 
     The readings and the times between them are those of the recording. Without --set everything comes out as it was,
-    to the last bit (`passivo audit` compares). With --set parameters of the network are changed; the hand still moves
-    as it did then, as if nothing could stop it, so a changed network may look worse than it would have been.
+    to the last bit (`passivo audit` compares). With --set parameters of the network are changed, and what is said is
+    what the hand would have felt; it still moves as it did then, as if nothing could stop it, so a changed network
+    may look worse than it would have been.
 
     The exit code is 0 if the device's port is passive, 1 if it is active, 2 for a mistake.
     """

@@ -9,7 +9,7 @@ import typer
 
 from passivo.cli.app import ACTIVE, PASSIVE, Json, command
 from passivo.cli.options import assignments, writable
-from passivo.cli.progress import Progress
+from passivo.cli.progress import Progress, shielded, telling
 from passivo.cli.show import coloured, console, print_json, say, table
 from passivo.errors import InputError
 
@@ -32,7 +32,10 @@ def complete_figure(incomplete: str) -> list[str]:
     passivo reproduce all --json
 """)
 def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="NAME|all", autocompletion=complete_figure)] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME|all", help="A figure by name, or all of them.", autocompletion=complete_figure),
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="List the figures and what can be set.")] = False,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the figure; see --list.")
@@ -56,7 +59,8 @@ def reproduce(
     for item, files in zip(chosen, targets):
         with Progress(item.name) as progress:
             outcome = item.reproduce(changes, progress.update)
-        write_files(item, outcome, files)
+        with shielded(), telling("drawing"):
+            write_files(item, outcome, files)
         answers.append((item, outcome, files))
         if not json:
             show(*answers[-1])

@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 @command("""
     passivo run
     passivo run oscillator --method ExplicitEuler --until 0.1
-    passivo run oscillator --set k=1e4 --set start.q=0.1 --input "force=10*sin(100*t)"
-    passivo run pendulum --input "torque={feedback: -0.05*atan(y)}" --step 0.5 --out pictures
+    passivo run oscillator --set k=1e4 --set start.q=0.1 --input "force=sin(t)"
+    passivo run pendulum --input "torque={feedback: -0.05*atan(y)}" --out brake
     passivo run mass --input "force={noise: 2.0}" --seed 7 --json
     passivo run --write-template pendulum
     passivo run pendulum.yaml

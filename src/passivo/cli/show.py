@@ -32,6 +32,10 @@ def console(stderr: bool = False) -> Console:
         def on_broken_pipe(self) -> None:
             self.quiet = True  # the reader went away; what there is to save is saved all the same
 
+        def print(self, *things: Any, soft_wrap: bool | None = None, **how: Any) -> None:
+            """In a terminal sentences are broken between words; in a file each stays one line."""
+            super().print(*things, soft_wrap=soft_wrap and not self.is_terminal, **how)
+
     screen = Screen(highlight=False, stderr=stderr, emoji=False, markup=False)
     screen.width = max(screen.width, NARROWEST)
     return screen

@@ -45,7 +45,7 @@ def complete_device(incomplete: str) -> list[str]:
 
 @command("""
     passivo touch wall --seconds 2
-    passivo touch wall --device sim --seconds 2 --set wall.k=1e4 --max-force 10 --out pictures
+    passivo touch wall --device sim --seconds 2 --set wall.k=1e4 --out pics
     passivo touch wall --seconds 2 --input "device.hand=3 + sin(6*t)" --json
 """)
 def touch(

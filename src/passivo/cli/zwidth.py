@@ -39,8 +39,8 @@ def complete_scheme(incomplete: str) -> list[str]:
 
 @command("""
     passivo zwidth --scheme plain,clamp
-    passivo zwidth --scheme clamp --operator push:10 --operator hand:damping=2,stiffness=300 --json
-    passivo zwidth --scheme plain --operator push:5 --adversary 0 --map --out pictures
+    passivo zwidth --scheme clamp --operator push:10,hand:damping=2 --json
+    passivo zwidth --scheme plain --operator push:5 --adversary 0 --map --out z
     passivo run device --out recorded
     passivo zwidth --identify recorded/device.zarr
 """)
