@@ -30,8 +30,8 @@ def audit(
 
     Where every step was recorded, each is taken anew in extended precision; a thinned run is replayed bit for bit. Of
     the recording of a touch the ticks are repeated from the device's readings, and the work at the handle is added up
-    anew. The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree. A run
-    that stopped early is judged by the steps it took.
+    anew. The exit code is 0 if all agrees and the run is passive, 1 if it is active, 2 if something does not agree. A
+    run that stopped early is judged by the steps it took.
     """
     from passivo.loop.replay import audit as check
 
