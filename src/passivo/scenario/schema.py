@@ -84,6 +84,8 @@ def _short(text: str) -> str:
 def _number(value: Any) -> Any:
     """Numbers may be written as formulas without names: 2*pi."""
     if isinstance(value, str):
+        if re.fullmatch(r"[-+]?\.(inf|nan)", value, re.IGNORECASE):  # as YAML writes them
+            raise ValueError(f"must be a finite number, not {shortened(value)}")
         text = _short(to_text(value))
         if is_condition(text):
             raise ValueError(f"must be a number, not the condition {quoted(text)}")
