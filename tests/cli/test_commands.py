@@ -211,7 +211,11 @@ def test_the_time_that_remains_is_guessed_and_counts_down(monkeypatch):
         if done is not None:
             shown.update("stepping", done, 100)
         said.append(left())
-    assert said == ["20 s left", "15 s left", "15 s left", "14 s left", "30 s left", "27 s left", ""]
+    assert said == ["20 s left", "15 s left", "15 s left", "14 s left", "30 s left", "27 s left", "overdue"]
+    shown.update("stepping", 100, 100)
+    assert left() == ""  # at the end nothing is overdue
+    shown = progress.Progress()
+    assert left() == ""  # nothing is known yet
 
 
 @pytest.mark.parametrize("command", ["run", "compare"])

@@ -60,7 +60,7 @@ class Progress:
         self._watch(PATIENCE)
         now = time.monotonic()
         self.begun = self.begun or now
-        known = {"end": now + (now - self.begun) * (total - done) / done} if done else {}
+        known = {"end": now + (now - self.begun) * (total - done) / done, "guessed": done < total} if done else {}
         total = total or 1
         self.bar.update(self.task, description=what, completed=done, total=total, share=f"{done / total:.0%}", **known)
 
@@ -92,18 +92,18 @@ def _bar(first: str, guess: float) -> tuple[Any, Any]:
     from rich.text import Text
 
     class Left(ProgressColumn):
-        """Counts down between two signs of progress."""
+        """Counts down between two signs of progress, and says so where they come later than they should."""
 
         def render(self, task: Any) -> Text:
             left = task.fields["end"] - time.monotonic()
-            return Text(f"{_duration(left)} left" if left >= 0.5 else "")
+            return Text(f"{_duration(left)} left" if left >= 0.5 else "overdue" if task.fields["guessed"] else "")
 
     columns = [TextColumn("{task.description}"), BarColumn(bar_width=20), TextColumn("{task.fields[share]}"), Left()]
     screen = console(stderr=True)
     bar = Progress(
         SpinnerColumn(), *columns, TimeElapsedColumn(), console=screen, transient=True, disable=not screen.is_terminal
     )
-    return bar, bar.add_task(first, total=None, share="", end=time.monotonic() + guess)
+    return bar, bar.add_task(first, total=None, share="", end=time.monotonic() + guess, guessed=guess > 0)
 
 
 @contextmanager
