@@ -218,7 +218,7 @@ def test_the_time_that_remains_is_guessed_and_counts_down(monkeypatch):
     assert left() == ""  # nothing is known yet
 
 
-@pytest.mark.parametrize("command", ["run", "compare"])
+@pytest.mark.parametrize("command", ["run", "compare", "reproduce"])
 def test_saving_and_drawing_are_told_and_cannot_be_stopped(capsys, monkeypatch, command):
     from passivo.cli import progress
 
@@ -232,7 +232,8 @@ def test_saving_and_drawing_are_told_and_cannot_be_stopped(capsys, monkeypatch, 
 
     monkeypatch.setattr(progress, "_late", late)
     options = ["--methods", "AVF"] if command == "compare" else []
-    assert call(capsys, command, "pendulum", "--until", "1", *options)[0] == 0
+    arguments = ["borghesan-fig3"] if command == "reproduce" else ["pendulum", "--until", "1", *options]
+    assert call(capsys, command, *arguments)[0] == 0
     saved = [("saving", True)] if command == "run" else []
     assert told[-1 - len(saved) :] == [*saved, ("drawing", True)]
 
