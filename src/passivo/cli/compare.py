@@ -122,7 +122,7 @@ def show(chosen: Scenario, found: Comparison) -> None:
     for entry in found.entries:
         if entry.reason:
             named = entry.reason.startswith(f"{entry.title} ")
-            out.print(entry.reason if named else f"{entry.title}: {entry.reason}", style="dim", soft_wrap=True)
+            out.print(entry.reason if named else f"{entry.title}: {entry.reason}", style="dim")
     out.print(meanings(found))
     out.print()
 
