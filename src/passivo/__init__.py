@@ -34,6 +34,7 @@ _WHERE = {
     "passivo.method.bounce": ("ExactBounce",),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
+    "passivo.method.non_iterative": ("Kahan", "SAV"),
     "passivo.method.part": ("Part", "compile"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
@@ -123,6 +124,7 @@ if TYPE_CHECKING:
     from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
     from passivo.method.exact_hold import ExactHold  # noqa: F401
+    from passivo.method.non_iterative import SAV, Kahan  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401

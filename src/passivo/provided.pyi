@@ -114,6 +114,8 @@ FAULT: int
 BOOKS: int
 BASE: int
 UPHILL: int
+TILT: int  # of SAV: twice the slope of its variable r, and r
+ROOT: int
 TRAIL: int
 PACE: int
 CURVATURE: int
@@ -178,6 +180,9 @@ def uphill(m) -> None: ...  # UPHILL: the gradient at OFFSET.
 def curvature(m) -> None: ...  # CURVATURE: the matrix of a quadratic energy.
 def gain(m) -> None: ...  # GAIN: change of every book's energy over the step.
 def land(m, b, target, ahead) -> bool: ...  # The way onto the level set that was chosen.
+def aim(m, h) -> None: ...  # POINT: an explicit half step.
+def tilt(m) -> None: ...  # TILT at POINT.
+def roots(m) -> None: ...  # ROOT at STATE.
 def linear(m) -> None: ...  # GENERATOR, READOUT and POWER of a linear system.
 def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 

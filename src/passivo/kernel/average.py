@@ -19,7 +19,7 @@ def mean_gradient(energy: Any, ends: Ends) -> tuple[list[Any], dict[Any, Any], i
     rest: list[Any] = []
     degree: int | None = 0
     for term in terms(energy, ends.states):
-        power = degree_of(term, ends.states)
+        power = _degree(term, ends.states)
         if power is not None and power <= 2:
             pieces = {i: ends.at(sp.diff(term, x), ends.m) for i, x in enumerate(ends.states) if x in term.free_symbols}
         elif _single(term, ends.states):
@@ -54,7 +54,13 @@ def terms(energy: Any, states: tuple[Any, ...]) -> list[Any]:
     return result
 
 
-def degree_of(term: Any, states: tuple[Any, ...]) -> int | None:
+def split(energy: Any, states: tuple[Any, ...]) -> tuple[Any, Any]:
+    """An energy as (its terms of second degree at most, the others); constants are dropped."""
+    found = [(term, (_degree(term, states) or 3) > 2) for term in terms(energy, states)]
+    return sp.Add(*(term for term, bent in found if not bent)), sp.Add(*(term for term, bent in found if bent))
+
+
+def _degree(term: Any, states: tuple[Any, ...]) -> int | None:
     """Total degree in the states, None if not polynomial."""
     if not term.is_polynomial(*states):
         return None

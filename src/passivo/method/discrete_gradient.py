@@ -57,10 +57,10 @@ def corrections(energy: Any, ends: Ends) -> dict[int, Any]:
     """
     import sympy as sp
 
-    from passivo.kernel.average import degree_of, terms
+    from passivo.kernel.average import split
     from passivo.kernel.slopes import ratio, slopes
 
-    curved = sp.Add(*(term for term in terms(energy, ends.states) if (degree_of(term, ends.states) or 3) > 2))
+    curved = split(energy, ends.states)[1]
     excess = {i: s - ends.at(sp.diff(curved, ends.states[i]), ends.m) for i, s in slopes(curved, ends).items()}
     moving = [i for i, x in enumerate(ends.states) if x in energy.free_symbols]
     if len(moving) < 2 or not excess:  # along a line there is one discrete gradient only
