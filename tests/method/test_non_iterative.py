@@ -172,6 +172,15 @@ def test_sav_starts_anew_where_it_is_placed():
 
 
 @pytest.mark.parametrize("method", BOTH, ids=name_of)
+def test_machine_code_takes_the_same_steps(method):
+    parts = [pv.compile(HENON, method, 0.1, start=START, engine=engine) for engine in ("python", "numba")]
+    for _ in range(20):
+        for part in parts:
+            part.step([0.1])
+    assert np.abs(parts[0].state - parts[1].state).max() < 1e-14 and parts[1].iterations == 1
+
+
+@pytest.mark.parametrize("method", BOTH, ids=name_of)
 def test_runs_can_be_audited(method):
     run = pv.simulate(
         HENON, method, step=0.1, until=5.0, start=START, inputs={"push": lambda t: 0.1 * pv.sin(t)}, engine="python"

@@ -33,7 +33,7 @@ def solve(m, h):
     for i in range(UNKNOWNS):
         m[UNKNOWN + i] = 0.0
     evaluate(m, h)
-    m[ITERATION] = float(UNKNOWNS > 0)
+    m[ITERATION] = 1.0 if UNKNOWNS > 0 else 0.0
     if UNKNOWNS > 0:
         jacobian(m, h)
         m[DEFECT] = m[RESIDUAL]
@@ -85,7 +85,7 @@ class Kahan(OneStage):
 
     order: ClassVar = 2
     preserves: ClassVar = ("quadratic energy",)
-    applies: ClassVar = "cubic energy, constant matrices"
+    applies: ClassVar = "quadratic fields"
     kernels: ClassVar = (*LINEAR, one_stage_advance)
     needs_energy: ClassVar = True
 
@@ -114,10 +114,11 @@ class SAV(OneStage):
     """Scalar auxiliary variable, one linear system per step (spec 2.10). What of the energy is not quadratic, E above
     its value at the minimum, enters by a variable `r = √(E + shift)` of its own, one for each part of a composition:
 
-        ḡ = ∇Q(m) + (r + b·d/4) b,   b = ∇E(z)/√(E(z) + shift),   R = r + b·d/2,   z = x + h/2 f(x)
+        ḡ = ∇Q(m) + (r + b·d/4) b,   b = ∇E(z)/√(E(z) + shift)
+        r' = r + b·d/2,              z = x + h/2 f(x)
 
-    and J, R, G are taken at z. `Q + r²` balances exactly; H does not, and the ledger shows what is created, which is of
-    third order in each step and comes and goes. Where the energy is quadratic it is exact.
+    and J, R, G are taken at z. `Q + r²` balances exactly; H does not, and the ledger shows what is created. Where the
+    energy is quadratic it is exact.
 
     shift  joules added under the root, > 0: E + shift must stay positive
     """
