@@ -59,7 +59,7 @@ def advance(m, h):
     """Where the step aims, the slope there, the linear system, and the new r."""
     for k in range(WIDTH + SIGNALS):
         m[USED + k] = m[INPUT + k]
-    aim(m, h)
+    half_step(m, h)
     tilt(m)
     for i in range(STATES):
         if not isfinite(m[TILT + i] + m[ROOT + ROW_OF_STATE[i]]):
@@ -178,7 +178,7 @@ class SAV(OneStage):
         here = gradient_at(form, form.states)
         ahead = [x + h * laws.put(f, here) / 2 for x, f in zip(form.states, form.flow)]
         outputs = [(f"m[{at['POINT'] + i}]", z) for i, z in enumerate(ahead)]
-        source.leaf("aim", "m, h", slots, outputs, note="POINT: an explicit half step.")
+        source.leaf("half_step", "m, h", slots, outputs, note="POINT: an explicit half step.")
 
         curves = [split(row.energy, form.states)[1] for row in form.rows]
         heights, defined = from_minimum(form, curves)
