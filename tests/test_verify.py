@@ -37,7 +37,18 @@ def failed(method, problems=SOME):
 
 
 @pytest.mark.parametrize(
-    "name", ["ExplicitEuler", "RK4", "AVF", "ImplicitMidpoint", "ImplicitEuler", "EnergyConsistent"]
+    "name",
+    [
+        "ExplicitEuler",
+        "RK4",
+        "AVF",
+        "Gonzalez",
+        "ItohAbe",
+        "SAV",
+        "ImplicitMidpoint",
+        "ImplicitEuler",
+        "EnergyConsistent",
+    ],
 )
 def test_honest_methods_pass(name):
     assert failed(GENERAL[name]()) == set()

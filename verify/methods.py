@@ -7,6 +7,7 @@ from passivo.method.base import Method
 from passivo.method.catalogue import GENERAL
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
+from passivo.method.non_iterative import SAV, Kahan
 from passivo.method.one_stage import SymplecticEuler
 from passivo.method.runge_kutta import RungeKutta
 from passivo.model.feedback import Relation
@@ -36,13 +37,20 @@ def reason_against(method: Method, problem: Problem) -> str:
         positions = method.positions or problem.model.positions
         if not 0 < len(positions) < len(problem.model.states):
             return "positions and momenta are not told apart"
-    if isinstance(method, EnergyConsistent | ExactHold) and problem.name in NO_MINIMUM:
+    if isinstance(method, EnergyConsistent | ExactHold | SAV) and problem.name in NO_MINIMUM:
         return "the energy has no minimum at a known place"
     if isinstance(method, ExactHold):
         try:
             check_linear(method, problem.model.form)
         except MethodError:
             return "not linear"
+    if isinstance(method, Kahan):
+        try:
+            method.form_of(problem.model)
+        except MethodError:
+            return "no quadratic field"
+    if isinstance(method, Kahan | SAV) and problem.laws:
+        return "one linear system cannot hold a law that is not linear"
     unsolved = any(isinstance(law, Relation) for law in problem.laws.values())
     if unsolved and isinstance(method, RungeKutta | EnergyConsistent | ExactHold):
         return "no equation to solve a Relation in"

@@ -30,9 +30,11 @@ _WHERE = {
     "passivo.method.one_stage": ("ExplicitEuler", "SymplecticEuler", "ImplicitEuler", "ImplicitMidpoint", "AVF"),
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
+    "passivo.method.discrete_gradient": ("Gonzalez", "ItohAbe", "SymmetrisedItohAbe"),
     "passivo.method.bounce": ("ExactBounce",),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
+    "passivo.method.non_iterative": ("Kahan", "SAV"),
     "passivo.method.part": ("Part", "compile"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
@@ -119,8 +121,10 @@ if TYPE_CHECKING:
     from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
     from passivo.method.exact_hold import ExactHold  # noqa: F401
+    from passivo.method.non_iterative import SAV, Kahan  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401

@@ -114,6 +114,8 @@ FAULT: int
 BOOKS: int
 BASE: int
 UPHILL: int
+TILT: int  # of SAV: twice the slope of its variable r, and r
+ROOT: int
 TRAIL: int
 PACE: int
 CURVATURE: int
@@ -178,6 +180,9 @@ def uphill(m) -> None: ...  # UPHILL: the gradient at OFFSET.
 def curvature(m) -> None: ...  # CURVATURE: the matrix of a quadratic energy.
 def gain(m) -> None: ...  # GAIN: change of every book's energy over the step.
 def land(m, b, target, ahead) -> bool: ...  # The way onto the level set that was chosen.
+def half_step(m, h) -> None: ...  # POINT: an explicit half step.
+def tilt(m) -> None: ...  # TILT at POINT.
+def roots(m) -> None: ...  # ROOT at STATE.
 def linear(m) -> None: ...  # GENERATOR, READOUT and POWER of a linear system.
 def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 
@@ -185,6 +190,11 @@ def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 def advance(m, h) -> int: ...  # The method: one step of size h, state moved, work and loss added up.
 def commit(m) -> int: ...  # Move the state by STEP.
 def solve(m, h) -> int: ...  # Find STEP.
+def evaluate(m, h) -> None: ...  # Increments and residual at the present unknowns.
+def factor(m) -> bool: ...  # LU of MATRIX.
+def correct(m) -> None: ...  # CORRECTION from RESIDUAL.
+def apply(m, share) -> None: ...  # Move the unknowns by CORRECTION.
+def settled(m, h) -> bool: ...  # Whether RESIDUAL is small.
 def book(m, h) -> None: ...  # Book the step.
 def ready(m) -> None: ...  # What a method prepares whenever parameters were set.
 def sinhc(x) -> float: ...

@@ -11,7 +11,7 @@ from passivo.kernel.equation import Equation
 from passivo.kernel.slopes import Ends
 from strategies import cases
 
-METHODS = (pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF())
+METHODS = (pv.AVF(), pv.Gonzalez(), pv.ItohAbe(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF())
 
 
 def unknowns(model, method, **options):

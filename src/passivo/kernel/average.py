@@ -54,6 +54,12 @@ def terms(energy: Any, states: tuple[Any, ...]) -> list[Any]:
     return result
 
 
+def split(energy: Any, states: tuple[Any, ...]) -> tuple[Any, Any]:
+    """An energy as (its terms of second degree at most, the others); constants are dropped."""
+    found = [(term, (_degree(term, states) or 3) > 2) for term in terms(energy, states)]
+    return sp.Add(*(term for term, bent in found if not bent)), sp.Add(*(term for term, bent in found if bent))
+
+
 def _degree(term: Any, states: tuple[Any, ...]) -> int | None:
     """Total degree in the states, None if not polynomial."""
     if not term.is_polynomial(*states):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy as sp
@@ -63,6 +63,13 @@ def lowest_ends(form: Form, ends: Ends) -> dict[Any, Any]:
     return {**ends.definitions, **dict(zip(ends.a, form.minimum or ()))}
 
 
+def from_minimum(form: Form, energies: Sequence[Any]) -> tuple[list[Any], dict[Any, Any]]:
+    """Energies above their values at the minimum, as formulas of the states and of definitions."""
+    ends = Ends.of(form.states)
+    offsets = {d: x - lowest for d, x, lowest in zip(ends.d, form.states, form.minimum or ())}
+    return [difference(energy, ends) for energy in energies], {**lowest_ends(form, ends), **offsets}
+
+
 def gradient_at(form: Form, where: tuple[Any, ...]) -> dict[Any, Any]:
     """Gradient symbol -> ∂H/∂x_i at `where`."""
     here = dict(zip(form.states, where))
@@ -71,21 +78,18 @@ def gradient_at(form: Form, where: tuple[Any, ...]) -> dict[Any, Any]:
 
 def write_model(source: Source, layout: Layout, form: Form, laws: Mapping[Any, Any]) -> None:
     """`energy`, `heights`, `difference`, `end_gradient`, `output`, `inside`; `laws` are inputs that follow outputs."""
-    state, ends = layout.slots("STATE", form.states), Ends.of(form.states)
+    state, ends, rows = layout.slots("STATE", form.states), Ends.of(form.states), [row.energy for row in form.rows]
     at = layout.sections
-    source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", row.energy) for r, row in enumerate(form.rows)])
+    source.leaf("energy", "m", state, [(f"m[{at['ENERGY'] + r}]", energy) for r, energy in enumerate(rows)])
 
-    heights = [(f"m[{at['HEIGHT'] + r}]", row.energy) for r, row in enumerate(form.rows)]
+    note, (levels, defined) = "HEIGHT of every row: no minimum is stated, so all it stores.", (rows, {})
     if form.minimum is not None:
-        heights = [(target, difference(energy, ends)) for target, energy in heights]
-        offsets = dict(zip(ends.d, (x - lowest for x, lowest in zip(form.states, form.minimum))))
-        defined = {**lowest_ends(form, ends), **offsets}
-        source.leaf("heights", "m", state, heights, defined, note="HEIGHT of every row at STATE.")
-    else:
-        source.leaf("heights", "m", state, heights, note="HEIGHT of every row: no minimum is stated, so all it stores.")
+        note, (levels, defined) = "HEIGHT of every row at STATE.", from_minimum(form, rows)
+    heights = [(f"m[{at['HEIGHT'] + r}]", level) for r, level in enumerate(levels)]
+    source.leaf("heights", "m", state, heights, defined, note=note)
 
     pairs = {**layout.slots("STATE", ends.a), **layout.slots("NEXT", ends.b), **layout.slots("STEP", ends.d)}
-    changes = [(f"m[{at['DIFFERENCE'] + r}]", difference(row.energy, ends)) for r, row in enumerate(form.rows)]
+    changes = [(f"m[{at['DIFFERENCE'] + r}]", difference(energy, ends)) for r, energy in enumerate(rows)]
     source.leaf("difference", "m", pairs, changes, {m: ends.definitions[m] for m in ends.m})
     slopes = [(f"m[{at['END_GRADIENT'] + i}]", g) for i, g in enumerate(gradient_at(form, ends.b).values())]
     source.leaf("end_gradient", "m", pairs, slopes)

@@ -148,7 +148,8 @@ def _product(nodes: list[Node]) -> Node:
 
 def _power(f: Any, ends: Ends, memo: dict[Any, Node]) -> Node:
     base, exponent = f.args
-    if exponent.free_symbols - set(ends.states) and base.free_symbols.intersection(ends.states):
+    known = {*ends.states, *ends.a, *ends.b}
+    if exponent.free_symbols - known and base.free_symbols.intersection(ends.states):
         raise ExpressionError(f"the exponent in {f} is a parameter; write it as a number: its value decides the sign")
     if exponent.free_symbols.intersection(ends.states):
         return _visit(sp.exp(exponent * sp.log(base), evaluate=False), ends, memo)

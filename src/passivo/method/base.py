@@ -32,6 +32,7 @@ class Method(ABC):
     allowance_share  of the largest (height above the minimum − created), which it may create and still be "booked"
     works_at_start  the work of a step is h y'u with the output y at its start
     needs_energy    it steps by the energy, and not laws of which none is known
+    domain          in words, where it can step at all; empty: wherever the model can
     """
 
     order: ClassVar[int]
@@ -42,6 +43,7 @@ class Method(ABC):
     keeps_book: ClassVar[bool] = False
     works_at_start: ClassVar[Any] = False
     needs_energy: ClassVar[bool] = False
+    domain: ClassVar[str] = ""
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0
 

@@ -9,15 +9,17 @@ from passivo.errors import MethodError, nearest
 from passivo.method.base import Method
 from passivo.method.bounce import ExactBounce
 from passivo.method.closed_loop import ClosedLoopAVF
+from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold
+from passivo.method.non_iterative import SAV, Kahan
 from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler
 from passivo.method.runge_kutta import RK4, Heun
 from passivo.method.told import Told
 
 ALL = (
     ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
-    EnergyConsistent, ExactHold, ExactBounce,
+    Gonzalez, ItohAbe, SymmetrisedItohAbe, Kahan, SAV, EnergyConsistent, ExactHold, ExactBounce,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
 GENERAL = {name: cls for name, cls in METHODS.items() if cls is not ExactBounce}  # the others step one kind of thing

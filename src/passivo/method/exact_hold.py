@@ -331,19 +331,26 @@ class ExactHold(Method):
 
 def check_linear(method: Method, form: Form) -> None:
     """Constant J, R, G, D and an energy of second degree at most."""
+    check_polynomial(method, form, 2, "linear systems", "quadratic", (*form.states, *form.signals))
+
+
+def check_polynomial(
+    method: Method, form: Form, degree: int, systems: str, shape: str, changing: tuple[Any, ...]
+) -> None:
+    """J, R, G, D free of what is `changing`, and an energy of a degree at most; else the method is refused in words."""
     import sympy as sp
 
-    changing = {*form.states, *form.signals}
     for what in ("structure", "loss", "ports", "readout", "feedthrough"):
-        if found := sorted(s.name for s in getattr(form, what).free_symbols & changing):
+        if found := sorted(s.name for s in getattr(form, what).free_symbols.intersection(changing)):
             raise MethodError(
-                f"{type(method).__name__} steps linear systems, but the {what} depends on {found[0]!r}; "
+                f"{type(method).__name__} steps {systems}, but the {what} depends on {found[0]!r}; "
                 "take EnergyConsistent or AVF"
             )
     energy = form.energy
-    if form.states and (not energy.is_polynomial(*form.states) or sp.Poly(energy, *form.states).total_degree() > 2):
+    polynomial = energy.is_polynomial(*form.states)
+    if form.states and (not polynomial or sp.Poly(energy, *form.states).total_degree() > degree):
         raise MethodError(
-            f"{type(method).__name__} steps linear systems, but this energy is not quadratic; "
+            f"{type(method).__name__} steps {systems}, but this energy is not {shape}; "
             "take EnergyConsistent or AVF"
         )
 

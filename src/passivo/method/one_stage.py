@@ -72,6 +72,10 @@ class OneStage(Method):
 
         return list(gradient_at(form, self.place(form, ends)).values()), {}, 1
 
+    def kept(self, layout: Layout, form: Form) -> dict[Any, str]:
+        """Symbols of the method's own in z and ḡ, and where it keeps their values."""
+        return {}
+
     def flow(self, form: Form) -> list[Any]:
         """x' in states, gradient symbols and inputs: the field that is stepped."""
         return form.flow
@@ -98,6 +102,7 @@ class OneStage(Method):
         )
         at = layout.sections
         slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout)}
+        slots.update(self.kept(layout, form))
         constants = write_equation(source, layout, equation, slots)
 
         slots.update({**layout.slots("AVERAGE", averages), **laws.slots(layout, constants)})

@@ -176,7 +176,8 @@ class CompiledPart:
                 )
                 return ConvergenceError(message, time=time, state=state, residual=residual)
             case tick.OUTSIDE:
-                domain = getattr(self.model, "domain", None) or "of the model"
+                known = filter(None, (getattr(self.model, "domain", None), self.method.domain))
+                domain = " or ".join(known) or "of the model"
                 message = f"the next step leaves the domain {domain}, {where}. Take a smaller step, or another start"
                 return DomainError(message, time=time, state=state)
             case tick.BAD_INPUT:
