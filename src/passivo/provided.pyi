@@ -27,6 +27,9 @@ ADAPTIVE: bool  # the Gauss rule grows until the energy gap is rounding
 HAS_DOMAIN: bool
 KEEPS_BOOK: bool  # the method keeps a book of its own (`booked`)
 EPSILON: float
+STROKES: int  # of a step: how many, their shares and their kinds
+COEFFICIENTS: tuple[float, ...]
+KINDS: tuple[int, ...]
 TABLEAU: tuple[float, ...]
 STAGE_WEIGHTS: tuple[float, ...]
 PREDICTOR_STAGES: int
@@ -184,6 +187,7 @@ def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 # kernels
 def advance(m, h) -> int: ...  # The method: one step of size h, state moved, work and loss added up.
 def commit(m) -> int: ...  # Move the state by STEP.
+def stroke(m, kind, h) -> int: ...  # A part of a step: solved, weighed, committed.
 def solve(m, h) -> int: ...  # Find STEP.
 def book(m, h) -> None: ...  # Book the step.
 def ready(m) -> None: ...  # What a method prepares whenever parameters were set.
