@@ -30,6 +30,8 @@ _WHERE = {
     "passivo.method.one_stage": ("ExplicitEuler", "SymplecticEuler", "ImplicitEuler", "ImplicitMidpoint", "AVF"),
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
+    "passivo.method.composition": ("Composition",),
+    "passivo.method.splitting": ("StructureSplitting",),
     "passivo.method.bounce": ("ExactBounce",),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
@@ -119,11 +121,13 @@ if TYPE_CHECKING:
     from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.composition import Composition  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
     from passivo.method.exact_hold import ExactHold  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
+    from passivo.method.splitting import StructureSplitting  # noqa: F401
     from passivo.model import library  # noqa: F401
     from passivo.model.feedback import Feedback, Relation  # noqa: F401
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401

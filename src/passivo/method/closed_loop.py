@@ -38,6 +38,7 @@ class ClosedLoopAVF(Method):
     """Average vector field of the closed-loop field, by 8 Gauss nodes."""
 
     order: ClassVar = 2
+    symmetric: ClassVar = True
     strokes: ClassVar = ONE
     kernels: ClassVar = (*newton.KERNELS, stroke, advance, weigh)
 

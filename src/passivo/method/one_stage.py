@@ -143,6 +143,7 @@ class ImplicitMidpoint(OneStage):
 
     order: ClassVar = 2
     preserves: ClassVar = ("quadratic energy", "symplectic")
+    symmetric: ClassVar = True
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         return ends.m
@@ -190,6 +191,7 @@ class AVF(OneStage):
 
     order: ClassVar = 2
     preserves: ClassVar = ("energy", "quadratic energy", "convex passivity")
+    symmetric: ClassVar = True
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         return ends.m

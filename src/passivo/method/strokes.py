@@ -35,6 +35,10 @@ def advance(m, h):
     for k in range(STROKES):
         for i in range(WIDTH + SIGNALS):
             m[USED + i] = m[INPUT + k * (WIDTH + SIGNALS) + i]
+        lost = 0.0
+        if COUNTS_BACK:
+            for r in range(ROWS):
+                lost += m[LOST + r]
         share = 1.0
         done = 0.0
         while done < 1.0:
@@ -47,14 +51,20 @@ def advance(m, h):
                 return status
         if share < 1.0:
             cut = True
+        if COUNTS_BACK:
+            for r in range(ROWS):
+                lost -= m[LOST + r]
+            if lost > 0.0:  # a stroke backwards gave back what a loss had taken
+                m[COUNTERS] += 1.0
     if cut:
         m[CUTS] += 1.0
     return OK
 
 
-def tables(strokes: Sequence[Stroke]) -> dict[str, Any]:
-    """The constants `advance` needs."""
+def tables(strokes: Sequence[Stroke], counted: bool = False) -> dict[str, Any]:
+    """The constants `advance` needs; `counted`: strokes with a negative loss are counted in the first counter."""
     return {
+        "COUNTS_BACK": counted,
         "STROKES": len(strokes),
         "COEFFICIENTS": tuple(float(share) for share, _ in strokes),
         "KINDS": tuple(kind for _, kind in strokes),
