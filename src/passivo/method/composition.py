@@ -3,9 +3,9 @@
 Symmetric shares γ of the step with Σγ = 1 of a symmetric method of order 2 give order 4 where Σγ³ = 0, and order 6
 where also Σγ⁵ = 0 and Σ_k γ_k³ (γ_1 + ... + γ_{k−1} + γ_k/2)² = 0. Beyond order 2 some of them are negative.
 
-Each stroke keeps what the base keeps, so the balance of a step is exact where the base's is: work and loss are sums over
-the strokes. In a negative stroke a loss gives back what it took and a damping feedback supplies (spec 2.4). The loss of
-the step is still a good quadrature of the true one, but it may come out below 0, and is then booked as created.
+Each stroke keeps what the base keeps, so the balance of a step is exact where the base's is: work and loss are sums
+over the strokes. In a negative stroke a loss gives back what it took and a damping feedback supplies (spec 2.4). The
+loss of the step is still a good quadrature of the true one, but it may come out below 0, and is then booked as created.
 """
 
 from __future__ import annotations
