@@ -5,10 +5,12 @@ from __future__ import annotations
 from passivo.errors import MethodError
 from passivo.method.base import Method
 from passivo.method.catalogue import GENERAL
+from passivo.method.composition import SCHEMES, Composition
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
 from passivo.method.one_stage import SymplecticEuler
 from passivo.method.runge_kutta import RungeKutta
+from passivo.method.splitting import StructureSplitting
 from passivo.model.feedback import Relation
 from verify.problems import Problem
 
@@ -18,6 +20,11 @@ VARIANTS: dict[str, dict[str, Method]] = {
         "SymplecticEuler p": SymplecticEuler("p"),
         "SymplecticEuler q": SymplecticEuler("q"),
     },
+    "StructureSplitting": {
+        "StructureSplitting": StructureSplitting(),
+        "StructureSplitting exact": StructureSplitting(substep="exact"),
+    },
+    "Composition": {f"Composition {scheme}": Composition(scheme=scheme) for scheme in SCHEMES},
 }
 NO_MINIMUM = ("kepler",)
 
@@ -43,6 +50,13 @@ def reason_against(method: Method, problem: Problem) -> str:
             check_linear(method, problem.model.form)
         except MethodError:
             return "not linear"
+    if isinstance(method, Composition) and method.backwards and (problem.model.lossy or problem.laws):
+        return "strokes backwards where power is lost or a feedback acts"
+    if isinstance(method, StructureSplitting):
+        try:
+            method.for_model(problem.model).form_of(problem.model)
+        except MethodError:
+            return "a part that does not turn"
     unsolved = any(isinstance(law, Relation) for law in problem.laws.values())
     if unsolved and isinstance(method, RungeKutta | EnergyConsistent | ExactHold):
         return "no equation to solve a Relation in"

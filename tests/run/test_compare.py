@@ -146,6 +146,7 @@ def test_all_methods_with_their_verdicts():
     assert kinds == {
         "ExplicitEuler": "active", "SymplecticEuler": "active", "ImplicitEuler": "passive", "Heun": "active",
         "RK4": "passive", "ImplicitMidpoint": "exact", "AVF": "exact", "ClosedLoopAVF": "exact",
+        "StructureSplitting": "exact", "Composition": "exact",
         "EnergyConsistent": "exact", "ExactHold": "exact",
     }  # fmt: skip
     assert given.entries[1].run.verdict.bounded and not given.passive and not given.interrupted

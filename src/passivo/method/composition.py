@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from passivo.errors import MethodError, nearest, quoted
 from passivo.method.base import Laws, Method
 from passivo.method.one_stage import AVF
-from passivo.method.strokes import Stroke, tables
+from passivo.method.strokes import MOST_STROKES, Stroke, tables
 
 if TYPE_CHECKING:
     from passivo.kernel.source import Layout, Source
     from passivo.model.form import Form
     from passivo.model.system import Model
 
-MOST = 99  # strokes
+MOST_SHARES = 99
 ROUNDING = 1e-13
 
 
@@ -114,7 +114,7 @@ class Composition(Method):
     @property
     def backwards(self) -> bool:
         """Whether some stroke goes back in time."""
-        return min(self.shares) < 0
+        return min(share for share, _ in self.strokes) < 0
 
     @property
     def counters(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -127,9 +127,12 @@ class Composition(Method):
                 f"Composition takes a symmetric method of order 2 as its base, and {name} is none; "
                 "take AVF, ImplicitMidpoint or StructureSplitting"
             )
-        if self.backwards and not self.negative and model.lossy:
+        method = replace(self, base=base)
+        if len(method.strokes) > MOST_STROKES:
+            raise MethodError(f"Composition takes at most {MOST_STROKES} strokes, not {len(method.strokes)}")
+        if method.backwards and not self.negative and model.lossy:
             raise MethodError(f"{self._backwards()} where {model.name!r} loses power; {REMEDY}")
-        return replace(self, base=base)
+        return method
 
     def _backwards(self) -> str:
         given = repr(self.scheme) if isinstance(self.scheme, str) else "of these shares"
@@ -154,8 +157,10 @@ REMEDY = "take Collocation, which has no negative strokes, or say negative=True 
 def check_shares(shares: Any) -> None:
     """Finite numbers other than 0, the same forwards and backwards, that add up to 1."""
     what = "Composition's scheme"
-    if not isinstance(shares, tuple) or not 0 < len(shares) <= MOST:
-        raise MethodError(f"{what} is a name such as 'suzuki4' or 1 to {MOST} shares of the step, not {quoted(shares)}")
+    if not isinstance(shares, tuple) or not 0 < len(shares) <= MOST_SHARES:
+        raise MethodError(
+            f"{what} is a name such as 'suzuki4' or 1 to {MOST_SHARES} shares of the step, not {quoted(shares)}"
+        )
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, int | float) or not math.isfinite(share) or share == 0:
             raise MethodError(f"{what} holds numbers other than 0, not {share!r}")

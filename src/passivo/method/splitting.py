@@ -24,7 +24,7 @@ from passivo.errors import MethodError, ModelError, nearest, quoted
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
 from passivo.method.one_stage import AVF
-from passivo.method.strokes import Stroke, advance, tables
+from passivo.method.strokes import MOST_STROKES, Stroke, advance, tables
 from passivo.method.strokes import stroke as solved
 from passivo.model.expression import evaluate, names, symbolic
 from passivo.model.ports import formulas
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 NAME = "StructureSplitting"
 SUBSTEPS = ("gradient", "exact")
-MOST_STROKES = 999
+MOST_PARTS = 100  # each has leaves of its own
 ROUNDING = 1e-13
 AGREEMENT = 1e-12  # of the entries of J with the sums of the parts'
 Part = tuple[str | float | tuple[str | float, ...], ...]  # states, or rows of formulas
@@ -189,6 +189,8 @@ def couplings(model: Model) -> list[tuple[int, int]]:
 
 def check_parts(parts: Sequence[Part], model: Model) -> None:
     """Every part skew, the sum of them J."""
+    if len(parts) > MOST_PARTS:
+        raise MethodError(f"{NAME} takes at most {MOST_PARTS} parts, not {len(parts)}; give parts= that are larger")
     blocks = [part for part in parts if _is_block(part)]
     for k, part in enumerate(parts):
         for name in part if _is_block(part) else ():
@@ -389,25 +391,38 @@ def plane_of(part: Form, k: int) -> Plane:
 
 
 def write_turn(source: Source, layout: Layout, part: Form, plane: Plane) -> dict[str, Any]:
-    """`turn`: STEP = (exp(h M) − 1) M⁻¹ f = h sinc(θ) f + h² sinc²(θ/2)/2 M f, θ = h a √(AB − C²), f the field."""
+    """`turn`: STEP = (exp(h M) − 1) M⁻¹ f = h sinc(θ) f + h² sinc²(θ/2)/2 M f, θ = h a √(AB − C²), f the field.
+
+    GRADIENT is that of the middle of the chord; where the plane joins two rows of the ledger, the energy that passes is
+    `∫ a g_i g_j dt = (ḡ_i d_i − ḡ_j d_j)/2`.
+    """
     import sympy as sp
 
     from passivo.kernel.leaves import gradient_at, input_slots
     from passivo.kernel.slopes import sinc
 
-    h, half, whole, angle = (sp.Symbol(name, real=True) for name in ("h#", "half#", "whole#", "angle#"))
-    i, j, at = plane.i, plane.j, layout.sections
-    gradient = list(gradient_at(part, part.states).values())
+    symbols = lambda text: (sp.Symbol(name, real=True) for name in text.split())  # noqa: E731
+    h, half, whole, angle, d, e, mean, mean_e, passed = symbols("h# half# whole# angle# d# e# mean# mean_e# passed#")
+    i, j, at, n = plane.i, plane.j, layout.sections, len(part.states)
     f, g = plane.a * part.gradient[j], -plane.a * part.gradient[i]
     defined = {
-        **dict(zip(part.gradient, gradient)),
+        **gradient_at(part, part.states),
         angle: h * plane.a * sp.sqrt(plane.A * plane.B - plane.C**2),
         whole: h * sinc(angle),
         half: h**2 * sinc(angle / 2) ** 2 / 2 * plane.a,
+        d: whole * f + half * (plane.C * f + plane.B * g),
+        e: whole * g - half * (plane.A * f + plane.C * g),
+        mean: part.gradient[i] + (plane.A * d + plane.C * e) / 2,
+        mean_e: part.gradient[j] + (plane.C * d + plane.B * e) / 2,
+        passed: (mean * d - mean_e * e) / 2,
     }
-    steps = {i: whole * f + half * (plane.C * f + plane.B * g), j: whole * g - half * (plane.A * f + plane.C * g)}
-    outputs = [(f"m[{at['STEP'] + k}]", steps.get(k, sp.Integer(0))) for k in range(len(part.states))]
-    outputs += [(f"m[{at['GRADIENT'] + k}]", g if k in steps else g * 0) for k, g in enumerate(part.gradient)]
+    steps, means = ({i: one, j: other} for one, other in ((d, e), (mean, mean_e)))
+    outputs = [(f"m[{at['STEP'] + k}]", steps.get(k, sp.Integer(0))) for k in range(n)]
+    outputs += [(f"m[{at['GRADIENT'] + k}]", means.get(k, sp.Integer(0))) for k in range(n)]
+    for r, row in enumerate(part.rows):
+        if row.received:
+            outputs.append((f"m[{at['RECEIVED'] + r}] +=", passed if i in row.states else -passed))
+            outputs.append((f"m[{at['SCALE'] + r}] +=", sp.Abs(passed)))
     slots = {**layout.slots("STATE", part.states), **input_slots(part, layout), h: "h"}
     source.leaf("turn", "m, h", slots, outputs, defined, note="The exact flow of a part for the time h.")
     return {}

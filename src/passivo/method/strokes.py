@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from passivo.provided import *
 
 SMALLEST_SHARE = 1.0 / 1024.0
+MOST_STROKES = 999  # their tables are constants of the machine code
 Stroke = tuple[float, int]  # share of the step, and kind
 ONE: tuple[Stroke, ...] = ((1.0, 0),)
 
