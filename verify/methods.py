@@ -8,7 +8,7 @@ from passivo.method.catalogue import GENERAL
 from passivo.method.composition import SCHEMES, Composition
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
-from passivo.method.one_stage import SymplecticEuler
+from passivo.method.one_stage import ImplicitMidpoint, SymplecticEuler
 from passivo.method.runge_kutta import RungeKutta
 from passivo.method.splitting import StructureSplitting
 from passivo.model.feedback import Relation
@@ -24,7 +24,10 @@ VARIANTS: dict[str, dict[str, Method]] = {
         "StructureSplitting": StructureSplitting(),
         "StructureSplitting exact": StructureSplitting(substep="exact"),
     },
-    "Composition": {f"Composition {scheme}": Composition(scheme=scheme) for scheme in SCHEMES},
+    "Composition": {
+        **{f"Composition {scheme}": Composition(scheme=scheme) for scheme in SCHEMES},
+        "Composition midpoint": Composition(ImplicitMidpoint()),
+    },
 }
 NO_MINIMUM = ("kepler",)
 

@@ -1,14 +1,16 @@
 """Compositions of symmetric methods: order, balance, symmetry, what they refuse, and how they are written down."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
 import passivo as pv
-from passivo.method.catalogue import method_from
+from passivo.method.catalogue import is_known, method_from
 from passivo.method.composition import SCHEMES, order_of
+from passivo.method.generate import foreign_sources
 from passivo.scenario.scenario import Scenario
 from strategies import build, stored, without_loss
 
@@ -219,6 +221,16 @@ def test_what_is_refused(options, expected):
         compiled(pv.library.pendulum(), pv.Composition(**options), 0.1, {})
 
 
+def test_one_stroke_is_the_base():
+    parts = [
+        compiled(pv.library.pendulum(b=0.3), m, 0.3, {"q": 2.0}) for m in (pv.AVF(), pv.Composition(scheme=(1.0,)))
+    ]
+    for k in range(10):
+        for part in parts:
+            part.step([float(np.cos(k))])
+    assert parts[0].memory[parts[0].module.ACCOUNTS :].tolist() == parts[1].memory[parts[1].module.ACCOUNTS :].tolist()
+
+
 def test_a_composition_of_order_two_can_be_composed():
     halves = pv.Composition(pv.AVF(), (0.5, 0.5))
     outer = pv.Composition(halves, "suzuki4")
@@ -241,6 +253,22 @@ def test_a_composition_of_order_two_can_be_composed():
 def test_description(method):
     assert method_from(json.loads(json.dumps(method.describe()))) == method
     assert [name_of(each) for each in method.nested()] == ["Composition", *map(name_of, method.base.nested())]
+
+
+@dataclass(frozen=True)
+class Own(pv.ImplicitMidpoint):
+    """A base of somebody's own."""
+
+
+def test_a_base_from_outside(tmp_path):
+    """Its source shapes the code and the key; a saved run can be shown, and says why it cannot be repeated."""
+    method = pv.Composition(Own())
+    assert foreign_sources(DECAY, method) and not is_known(method) and is_known(pv.Composition())
+    run = pv.simulate(pv.library.mass(), method, 0.1, 1.0, start={"p": 1.0}, engine="python")
+    assert run.verdict.kind == "exact"
+    run.save(tmp_path / "run.zarr")
+    with pytest.raises(pv.MethodError, match="Own is not one of Passivo's methods"):
+        pv.audit(tmp_path / "run.zarr")
 
 
 def test_a_saved_run_is_audited(tmp_path):

@@ -80,7 +80,8 @@ class StructureSplitting(Method):
     coefficients  shares of the step, >= 0 and symmetric, stroke by stroke: from the last part to the first and back to
                   the last, any number of times; default 1/2 ... 1/2, 1, 1/2 ... 1/2
     substep       "gradient": the mean gradient of AVF; "exact": a rotation, without equation to solve, where the
-                  energy is quadratic in the plane of a part
+                  energy is quadratic in the plane of a part. A last part with loss or ports keeps the mean gradient;
+                  by default it is then one of zeros
     """
 
     parts: tuple[Part, ...] = ()
