@@ -30,7 +30,7 @@ EPSILON: float
 STROKES: int  # of a step: how many, their shares and their kinds
 COEFFICIENTS: tuple[float, ...]
 KINDS: tuple[int, ...]
-COUNTS_BACK: bool  # count the strokes that gave back a loss
+BACK_COUNTER: int  # counts the strokes that gave back a loss, -1 for none
 TABLEAU: tuple[float, ...]
 STAGE_WEIGHTS: tuple[float, ...]
 PREDICTOR_STAGES: int
@@ -173,7 +173,7 @@ def magnitude(m, h) -> None: ...  # MAGNITUDE: sum of |terms| of each residual.
 def sample(m, tau, weight) -> None: ...  # Add one Gauss node to the averages.
 def gather(m, h) -> None: ...  # GRADIENT of the step, and the inputs USED.
 def weigh(m, h) -> None: ...  # Add WORK, MEAN, LOST, RECEIVED of a stage of weight h.
-def turn(m, h) -> None: ...  # STEP and GRADIENT of a part whose flow is known.
+def revolve(m, h) -> None: ...  # STEP and GRADIENT of a part whose flow is known.
 def weigh_node(m, h, tau, weight) -> None: ...  # One Gauss node of the same.
 def stage(m) -> None: ...  # GRADIENT and SLOPE at POINT.
 def held_stage(m) -> None: ...  # SLOPE at POINT, the inputs held.

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from passivo.model.form import Form
     from passivo.model.system import Model
 
+GIVEN_BACK = "negative loss"  # counts strokes
 MOST_SHARES = 99
 ROUNDING = 1e-13
 
@@ -118,7 +119,7 @@ class Composition(Method):
 
     @property
     def counters(self) -> tuple[str, ...]:  # type: ignore[override]
-        return ("negative loss",) if self.backwards else ()
+        return tuple(dict.fromkeys((*self.base.counters, *((GIVEN_BACK,) if self.backwards else ()))))
 
     def for_model(self, model: Model) -> Method:
         base, name = self.base.for_model(model), type(self.base).__name__
@@ -148,7 +149,8 @@ class Composition(Method):
         if self.backwards and not self.negative and (laws.feedback or laws.unknown):
             raise MethodError(f"{self._backwards()} where a feedback acts; {REMEDY}")
         numbers = self.base.write(source, layout, form, laws)
-        return {**numbers, **tables(self.strokes, counted=self.backwards)}
+        counter = self.counters.index(GIVEN_BACK) if self.backwards else -1
+        return {**numbers, **tables(self.strokes, counter)}
 
 
 REMEDY = "take Collocation, which has no negative strokes, or say negative=True and see what the ledger tells"

@@ -47,7 +47,7 @@ Part = tuple[str | float | tuple[str | float, ...], ...]  # states, or rows of f
 
 def stroke(m, kind, h):
     """The stroke of a part whose flow is known."""
-    turn(m, h)
+    revolve(m, h)
     return commit(m)
 
 
@@ -392,7 +392,7 @@ def plane_of(part: Form, k: int) -> Plane:
 
 
 def write_turn(source: Source, layout: Layout, part: Form, plane: Plane) -> dict[str, Any]:
-    """`turn`: STEP = (exp(h M) − 1) M⁻¹ f = h sinc(θ) f + h² sinc²(θ/2)/2 M f, θ = h a √(AB − C²), f the field.
+    """`revolve`: STEP = (exp(h M) − 1) M⁻¹ f = h sinc(θ) f + h² sinc²(θ/2)/2 M f, θ = h a √(AB − C²), f the field.
 
     GRADIENT is that of the middle of the chord; where the plane joins two rows of the ledger, the energy that passes is
     `∫ a g_i g_j dt = (ḡ_i d_i − ḡ_j d_j)/2`.
@@ -418,12 +418,12 @@ def write_turn(source: Source, layout: Layout, part: Form, plane: Plane) -> dict
         passed: (mean * d - mean_e * e) / 2,
     }
     steps, means = ({i: one, j: other} for one, other in ((d, e), (mean, mean_e)))
-    outputs = [(f"m[{at['STEP'] + k}]", steps.get(k, sp.Integer(0))) for k in range(n)]
+    outputs: list[tuple[str, Any]] = [(f"m[{at['STEP'] + k}]", steps.get(k, sp.Integer(0))) for k in range(n)]
     outputs += [(f"m[{at['GRADIENT'] + k}]", means.get(k, sp.Integer(0))) for k in range(n)]
     for r, row in enumerate(part.rows):
         if row.received:
             outputs.append((f"m[{at['RECEIVED'] + r}] +=", passed if i in row.states else -passed))
             outputs.append((f"m[{at['SCALE'] + r}] +=", sp.Abs(passed)))
     slots = {**layout.slots("STATE", part.states), **input_slots(part, layout), h: "h"}
-    source.leaf("turn", "m, h", slots, outputs, defined, note="The exact flow of a part for the time h.")
+    source.leaf("revolve", "m, h", slots, outputs, defined, note="The exact flow of a part for the time h.")
     return {}

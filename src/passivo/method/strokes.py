@@ -37,7 +37,7 @@ def advance(m, h):
         for i in range(WIDTH + SIGNALS):
             m[USED + i] = m[INPUT + k * (WIDTH + SIGNALS) + i]
         lost = 0.0
-        if COUNTS_BACK:
+        if BACK_COUNTER >= 0:
             for r in range(ROWS):
                 lost += m[LOST + r]
         share = 1.0
@@ -52,20 +52,20 @@ def advance(m, h):
                 return status
         if share < 1.0:
             cut = True
-        if COUNTS_BACK:
+        if BACK_COUNTER >= 0:
             for r in range(ROWS):
                 lost -= m[LOST + r]
             if lost > 0.0:  # a stroke backwards gave back what a loss had taken
-                m[COUNTERS] += 1.0
+                m[COUNTERS + BACK_COUNTER] += 1.0
     if cut:
         m[CUTS] += 1.0
     return OK
 
 
-def tables(strokes: Sequence[Stroke], counted: bool = False) -> dict[str, Any]:
-    """The constants `advance` needs; `counted`: strokes with a negative loss are counted in the first counter."""
+def tables(strokes: Sequence[Stroke], counter: int = -1) -> dict[str, Any]:
+    """The constants `advance` needs; `counter`: which one counts the strokes with a negative loss, -1 for none."""
     return {
-        "COUNTS_BACK": counted,
+        "BACK_COUNTER": counter,
         "STROKES": len(strokes),
         "COEFFICIENTS": tuple(float(share) for share, _ in strokes),
         "KINDS": tuple(kind for _, kind in strokes),
