@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 import passivo as pv
+from passivo.model.expression import EXTENDED, evaluate
 
 
 @dataclass
@@ -105,3 +106,29 @@ def linear(seed, n, separable=False, lossless=False):
     energy = " + ".join(f"({float(Q[i, j])!r})*{x[i]}*{x[j]}/2" for i in range(n) for j in range(n) if Q[i, j])
     ports = {"a": pv.effort(G[:, :1]), "b": pv.flow(G[:, 1:])}
     return pv.System(x, energy, J, R, ports, minimum={"x0": 0.0}), Q, J, R, G
+
+
+def stored(model: pv.System, x) -> np.longdouble:
+    """H at x in extended precision, by the walked formula."""
+    values = {name: np.longdouble(value) for name, value in zip(model.states, x)}
+    params = {name: np.longdouble(value) for name, value in model.params.items()}
+    return evaluate(model.energy, {**params, **values}, EXTENDED)
+
+
+def without_loss(model: pv.System) -> pv.System:
+    """The same system with R = 0."""
+    return pv.System(model.states, model.energy, model.structure, None, model.ports)
+
+
+def skew_parts(model: pv.System, count: int, seed: int) -> list[list[list[str]]]:
+    """J as a sum of `count` skew matrices; constants and functions of the state times J, and what is left of it."""
+    rng, n, J = np.random.default_rng(seed), len(model.states), model.structure
+    parts = [[["0"] * n for _ in range(n)] for _ in range(count)]
+    for i in range(n):
+        for j in range(i + 1, n):
+            shares = [f"{rng.uniform(-1, 1):.6f}*cos({rng.choice(model.states)})" for _ in range(count - 1)]
+            shares = [share if rng.random() < 0.7 else "0" for share in shares]
+            entries = [f"({share})*({J[i][j]})" for share in shares]
+            for part, entry in zip(parts, [*entries, " - ".join([f"({J[i][j]})", *entries])]):
+                part[i][j], part[j][i] = entry, f"-({entry})"
+    return parts

@@ -5,11 +5,13 @@ from __future__ import annotations
 from passivo.errors import MethodError
 from passivo.method.base import Method
 from passivo.method.catalogue import GENERAL
+from passivo.method.composition import SCHEMES, Composition
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
 from passivo.method.non_iterative import SAV, Kahan
-from passivo.method.one_stage import SymplecticEuler
+from passivo.method.one_stage import ImplicitMidpoint, SymplecticEuler
 from passivo.method.runge_kutta import RungeKutta
+from passivo.method.splitting import StructureSplitting
 from passivo.model.feedback import Relation
 from verify.problems import Problem
 
@@ -18,6 +20,14 @@ VARIANTS: dict[str, dict[str, Method]] = {
     "SymplecticEuler": {
         "SymplecticEuler p": SymplecticEuler("p"),
         "SymplecticEuler q": SymplecticEuler("q"),
+    },
+    "StructureSplitting": {
+        "StructureSplitting": StructureSplitting(),
+        "StructureSplitting exact": StructureSplitting(substep="exact"),
+    },
+    "Composition": {
+        **{f"Composition {scheme}": Composition(scheme=scheme) for scheme in SCHEMES},
+        "Composition midpoint": Composition(ImplicitMidpoint()),
     },
 }
 NO_MINIMUM = ("kepler",)
@@ -51,6 +61,13 @@ def reason_against(method: Method, problem: Problem) -> str:
             return "no quadratic field"
     if isinstance(method, Kahan | SAV) and problem.laws:
         return "one linear system cannot hold a law that is not linear"
+    if isinstance(method, Composition) and method.backwards and (problem.model.lossy or problem.laws):
+        return "strokes backwards where power is lost or a feedback acts"
+    if isinstance(method, StructureSplitting):
+        try:
+            method.for_model(problem.model).form_of(problem.model)
+        except MethodError:
+            return "a part that does not turn"
     unsolved = any(isinstance(law, Relation) for law in problem.laws.values())
     if unsolved and isinstance(method, RungeKutta | EnergyConsistent | ExactHold):
         return "no equation to solve a Relation in"

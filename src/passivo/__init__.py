@@ -31,6 +31,8 @@ _WHERE = {
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
     "passivo.method.discrete_gradient": ("Gonzalez", "ItohAbe", "SymmetrisedItohAbe"),
+    "passivo.method.composition": ("Composition",),
+    "passivo.method.splitting": ("StructureSplitting",),
     "passivo.method.bounce": ("ExactBounce",),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
     from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.composition import Composition  # noqa: F401
     from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
     from passivo.method.exact_hold import ExactHold  # noqa: F401
@@ -128,6 +131,7 @@ if TYPE_CHECKING:
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
+    from passivo.method.splitting import StructureSplitting  # noqa: F401
     from passivo.model import library  # noqa: F401
     from passivo.model.feedback import Feedback, Relation  # noqa: F401
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401

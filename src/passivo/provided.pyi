@@ -27,6 +27,10 @@ ADAPTIVE: bool  # the Gauss rule grows until the energy gap is rounding
 HAS_DOMAIN: bool
 KEEPS_BOOK: bool  # the method keeps a book of its own (`booked`)
 EPSILON: float
+STROKES: int  # of a step: how many, their shares and their kinds
+COEFFICIENTS: tuple[float, ...]
+KINDS: tuple[int, ...]
+BACK_COUNTER: int  # counts the strokes that gave back a loss, -1 for none
 TABLEAU: tuple[float, ...]
 STAGE_WEIGHTS: tuple[float, ...]
 PREDICTOR_STAGES: int
@@ -171,6 +175,7 @@ def magnitude(m, h) -> None: ...  # MAGNITUDE: sum of |terms| of each residual.
 def sample(m, tau, weight) -> None: ...  # Add one Gauss node to the averages.
 def gather(m, h) -> None: ...  # GRADIENT of the step, and the inputs USED.
 def weigh(m, h) -> None: ...  # Add WORK, MEAN, LOST, RECEIVED of a stage of weight h.
+def revolve(m, h) -> None: ...  # STEP and GRADIENT of a part whose flow is known.
 def weigh_node(m, h, tau, weight) -> None: ...  # One Gauss node of the same.
 def stage(m) -> None: ...  # GRADIENT and SLOPE at POINT.
 def held_stage(m) -> None: ...  # SLOPE at POINT, the inputs held.
@@ -189,6 +194,7 @@ def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 # kernels
 def advance(m, h) -> int: ...  # The method: one step of size h, state moved, work and loss added up.
 def commit(m) -> int: ...  # Move the state by STEP.
+def stroke(m, kind, h) -> int: ...  # A part of a step: solved, weighed, committed.
 def solve(m, h) -> int: ...  # Find STEP.
 def evaluate(m, h) -> None: ...  # Increments and residual at the present unknowns.
 def factor(m) -> bool: ...  # LU of MATRIX.

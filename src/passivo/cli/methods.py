@@ -39,7 +39,7 @@ def methods(
     if name is None:
         grid = table("method", "order", "keeps", "applies to", left=("method", "keeps", "applies to"))
         for key, kind in METHODS.items():
-            grid.add_row(key, str(kind.order), keeps(kind), kind.applies)
+            grid.add_row(key, str(kind().order), keeps(kind), kind.applies)
         out.print(grid)
         out.print()
         grid = table("", "", left=("",))
@@ -51,7 +51,7 @@ def methods(
         return PASSIVE
     for key, kind in chosen.items():
         out.print(key, style="bold")
-        out.print(f"order {kind.order}; keeps {keeps(kind)}; applies to {kind.applies}\n", soft_wrap=True)
+        out.print(f"order {kind().order}; keeps {keeps(kind)}; applies to {kind.applies}\n", soft_wrap=True)
         for block in about(kind).split("\n\n"):
             out.print(flowing(block), soft_wrap=True)
             out.print()
@@ -92,16 +92,19 @@ def about(kind: Any) -> str:
 
 
 def keeps(kind: Any) -> str:
-    """What a method preserves, without what follows from the rest."""
-    implied = ("quadratic energy", "convex passivity") if "energy" in kind.preserves else ()
-    return ", ".join(what for what in kind.preserves if what not in implied) or "nothing"
+    """What a method preserves as it comes, without what follows from the rest."""
+    preserves = kind().preserves
+    implied = ("quadratic energy", "convex passivity") if "energy" in preserves else ()
+    return ", ".join(what for what in preserves if what not in implied) or "nothing"
 
 
 def facts(kind: Any) -> dict[str, Any]:
+    method = kind()
+    told = method.describe()
     return {
-        "order": kind.order,
-        "preserves": list(kind.preserves),
+        "order": method.order,
+        "preserves": list(method.preserves),
         "applies": kind.applies,
         "about": about(kind),
-        "options": {option.name: option.default for option in fields(kind)},
+        "options": {option.name: told[option.name] for option in fields(kind)},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from passivo.errors import MethodError
@@ -33,6 +33,8 @@ class Method(ABC):
     works_at_start  the work of a step is h y'u with the output y at its start
     needs_energy    it steps by the energy, and not laws of which none is known
     domain          in words, where it can step at all; empty: wherever the model can
+    strokes         (share of the step, kind) of each stroke, for methods that step by these (`method/strokes.py`)
+    symmetric       a step of −h undoes a step of h; with strokes and order 2, a `Composition` can be made of it
     """
 
     order: ClassVar[int]
@@ -46,9 +48,18 @@ class Method(ABC):
     domain: ClassVar[str] = ""
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0
+    strokes: ClassVar[Any] = ()
+    symmetric: ClassVar[bool] = False
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": type(self).__name__, **asdict(self)}
+        options = {option.name: getattr(self, option.name) for option in fields(self)}
+        told = {key: value.describe() if isinstance(value, Method) else value for key, value in options.items()}
+        return {"kind": type(self).__name__, **told}
+
+    def nested(self) -> list[Method]:
+        """The method and all methods it is made of."""
+        inner = [value for option in fields(self) if isinstance(value := getattr(self, option.name), Method)]
+        return [self, *(each for method in inner for each in method.nested())]
 
     def for_model(self, model: Model) -> Method:
         """The method with everything filled in that it takes from the model; raises where it does not apply."""

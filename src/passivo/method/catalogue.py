@@ -9,17 +9,20 @@ from passivo.errors import MethodError, nearest
 from passivo.method.base import Method
 from passivo.method.bounce import ExactBounce
 from passivo.method.closed_loop import ClosedLoopAVF
+from passivo.method.composition import Composition
 from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold
 from passivo.method.non_iterative import SAV, Kahan
 from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler
 from passivo.method.runge_kutta import RK4, Heun
+from passivo.method.splitting import StructureSplitting
 from passivo.method.told import Told
 
 ALL = (
     ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
-    Gonzalez, ItohAbe, SymmetrisedItohAbe, Kahan, SAV, EnergyConsistent, ExactHold, ExactBounce,
+    Gonzalez, ItohAbe, SymmetrisedItohAbe, StructureSplitting, Composition, Kahan, SAV,
+    EnergyConsistent, ExactHold, ExactBounce,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
 GENERAL = {name: cls for name, cls in METHODS.items() if cls is not ExactBounce}  # the others step one kind of thing
@@ -41,6 +44,11 @@ class Foreign(Method):
         )
 
 
+def is_known(method: Method) -> bool:
+    """Whether a method, and all it is made of, can be made again from `describe()`."""
+    return all(METHODS.get(type(each).__name__) is type(each) for each in method.nested())
+
+
 def method_from(description: Mapping[str, Any]) -> Method:
     """The method that `describe()` described."""
     options = dict(description)
@@ -49,4 +57,10 @@ def method_from(description: Mapping[str, Any]) -> Method:
         return Told()
     if name not in METHODS:
         return type(name, (Foreign,), {})()
-    return METHODS[name](**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})
+    return METHODS[name](**{key: _option(value) for key, value in options.items()})
+
+
+def _option(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return method_from(value)
+    return tuple(map(_option, value)) if isinstance(value, list | tuple) else value

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
-from passivo.method.one_stage import advance, row_outputs
+from passivo.method.one_stage import row_outputs
+from passivo.method.strokes import ONE, advance, stroke, tables
 
 if TYPE_CHECKING:
     from passivo.kernel.source import Layout, Source
@@ -37,7 +38,9 @@ class ClosedLoopAVF(Method):
     """Average vector field of the closed-loop field, by 8 Gauss nodes."""
 
     order: ClassVar = 2
-    kernels: ClassVar = (*newton.KERNELS, advance, weigh)
+    symmetric: ClassVar = True
+    strokes: ClassVar = ONE
+    kernels: ClassVar = (*newton.KERNELS, stroke, advance, weigh)
 
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
         import sympy as sp
@@ -86,4 +89,4 @@ class ClosedLoopAVF(Method):
         note = "The inputs of the step; feedback at its middle, for the record."
         slots.update(laws.slots(layout, constants))
         source.leaf("gather", "m, h", slots, laws.used(form, layout, gradient), middle, note=note)
-        return constants
+        return {**constants, **tables(self.strokes)}

@@ -39,6 +39,7 @@ class Gonzalez(DiscreteGradient):
     these, the balance does not."""
 
     order: ClassVar = 2
+    symmetric: ClassVar = True
 
     def gradient(self, form: Form, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
         from passivo.kernel.leaves import gradient_at
@@ -86,6 +87,7 @@ class SymmetrisedItohAbe(DiscreteGradient):
     """The mean of Itoh and Abe's gradient and of the same with the old and the new state exchanged (spec 2.2)."""
 
     order: ClassVar = 2
+    symmetric: ClassVar = True
 
     def gradient(self, form: Form, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
         there = coordinate_slopes(form.energy, ends, ends.b, ends.a)

@@ -55,7 +55,8 @@ def _key(model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[s
 
 def foreign_sources(model: Model, method: Method) -> list[str]:
     """The sources of what shapes the code and is not Passivo's own."""
-    return foreign_texts(*_classes(model), *type(method).__mro__, *method.kernels)
+    methods = [thing for each in method.nested() for thing in (*type(each).__mro__, *each.kernels)]
+    return foreign_texts(*_classes(model), *methods)
 
 
 def foreign_texts(*things: Any) -> list[str]:

@@ -18,7 +18,8 @@ from passivo.method.base import Laws, Method, refuse_relations
 from passivo.method.energy_consistent import grounded
 from passivo.method.exact_hold import check_polynomial
 from passivo.method.one_stage import OneStage
-from passivo.method.one_stage import advance as one_stage_advance
+from passivo.method.strokes import advance as take_strokes
+from passivo.method.strokes import stroke
 
 if TYPE_CHECKING:
     from passivo.kernel.slopes import Ends
@@ -86,7 +87,8 @@ class Kahan(OneStage):
     order: ClassVar = 2
     preserves: ClassVar = ("quadratic energy",)
     applies: ClassVar = "quadratic fields"
-    kernels: ClassVar = (*LINEAR, one_stage_advance)
+    symmetric: ClassVar = True
+    kernels: ClassVar = (*LINEAR, stroke, take_strokes)
     needs_energy: ClassVar = True
 
     def form_of(self, model: Model) -> Form:

@@ -21,46 +21,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from passivo.errors import MethodError, nearest
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
+from passivo.method.strokes import ONE, advance, stroke, tables
 
 if TYPE_CHECKING:
     from passivo.kernel.slopes import Ends
     from passivo.kernel.source import Layout, Source
     from passivo.model.form import Form, Row
-    from passivo.provided import *
-
-SMALLEST_SHARE = 1.0 / 1024.0
-
-
-def advance(m, h):
-    """One step; where the equation cannot be solved, two halves, and so on: each keeps the balance (spec 2.7)."""
-    for k in range(WIDTH + SIGNALS):
-        m[USED + k] = m[INPUT + k]
-    share = 1.0
-    done = 0.0
-    while done < 1.0:
-        status = solve(m, share * h)
-        m[ITERATIONS_ALL] += m[ITERATION]
-        if status == OK:
-            gather(m, share * h)
-            weigh(m, share * h)
-            status = commit(m)
-            if status != OK:
-                return status
-            done += share
-        else:
-            share *= 0.5
-            if share < SMALLEST_SHARE:
-                return status
-    if share < 1.0:
-        m[CUTS] += 1.0
-    return OK
 
 
 @dataclass(frozen=True)
 class OneStage(Method):
     """Base of the methods in this file."""
 
-    kernels: ClassVar = (*newton.KERNELS, advance)
+    strokes: ClassVar = ONE
+    kernels: ClassVar = (*newton.KERNELS, stroke, advance)
 
     @abstractmethod
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
@@ -111,7 +85,7 @@ class OneStage(Method):
         outputs += laws.used(form, layout, place)
         source.leaf("gather", "m, h", slots, outputs, defined, note="Mean gradient and inputs of the step.")
         write_weigh(source, layout, form, slots, place, ends.definitions)
-        return constants
+        return {**constants, **tables(self.strokes)}
 
 
 def write_weigh(source: Source, layout: Layout, form: Form, slots: Any, place: Any, defined: Any) -> None:
@@ -174,6 +148,7 @@ class ImplicitMidpoint(OneStage):
 
     order: ClassVar = 2
     preserves: ClassVar = ("quadratic energy", "symplectic")
+    symmetric: ClassVar = True
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         return ends.m
@@ -221,6 +196,7 @@ class AVF(OneStage):
 
     order: ClassVar = 2
     preserves: ClassVar = ("energy", "quadratic energy", "convex passivity")
+    symmetric: ClassVar = True
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         return ends.m

@@ -72,7 +72,7 @@ class Mechanical(System):
         )
 
     def check(self, params: Mapping[str, float]) -> None:
-        samples = self._samples(params)
+        samples = self.samples(params)
         check_symmetry(self.mass, +1, "mass matrix", samples)
         k = len(self.mass)
         dense = np.zeros((len(samples[self.states[0]]), k, k))

@@ -65,6 +65,12 @@ class Model(ABC):
         unit = self.units.get(name, "")
         return unit if isinstance(unit, str) else unit[gives]
 
+    @property
+    def lossy(self) -> bool:
+        """Whether it may lose power inside with the present parameters; True where that is not known."""
+        parts: Mapping[str, Model] = getattr(self, "parts", {})
+        return any(part.lossy for part in parts.values()) if parts else True
+
     @abstractmethod
     def describe(self) -> dict[str, Any]:
         """Everything the model is, as plain data (parameter values included)."""
@@ -233,6 +239,16 @@ class System(Model):
             return None
         return {name: float(evaluate(text, self.params)) for name, text in self._minimum.items()}
 
+    @property
+    def lossy(self) -> bool:
+        D = self.feedthrough  # the skew part of it loses nothing
+        pairs = [(D[i][j], D[j][i]) for i in range(len(D)) for j in range(i + 1)]
+        entries = {text for row in self.loss for text in row} | {
+            f"({a}) + ({b})" for a, b in pairs if a != "0" or b != "0"
+        }
+        samples = self.samples(self.params) if entries - {"0"} else {}
+        return any(bool(np.any(evaluate(text, samples) != 0)) for text in entries - {"0"})
+
     def describe(self) -> dict[str, Any]:
         return {
             "kind": "System",
@@ -276,7 +292,7 @@ class System(Model):
             if not evaluate(limit, params):
                 given = ", ".join(f"{name} = {params[name]:g}" for name in sorted(names(limit)))
                 raise ModelError(f"{self.name} needs {limit}, but {given}")
-        samples = self._samples(params)
+        samples = self.samples(params)
         check_finite(self.structure, "structure", samples)
         for name, port in self.ports.items():
             check_finite(port.matrix, f"port {name!r}", samples)
@@ -290,7 +306,7 @@ class System(Model):
                 f"the energy {quoted(self.energy)} is not finite at any of {SAMPLES} sampled states; state a domain"
             )
 
-    def _samples(self, params: Mapping[str, float]) -> dict[str, Any]:
+    def samples(self, params: Mapping[str, float]) -> dict[str, Any]:
         """Random states inside the domain, parameters at their values, random signals; seeded."""
         rng = np.random.default_rng(0)
         scale = np.array([0.01, 0.1, 1.0, 10.0]).repeat(SAMPLES // 4)

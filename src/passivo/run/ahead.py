@@ -18,7 +18,7 @@ import numpy as np
 from passivo.errors import MethodError, PassivoError
 from passivo.kernel import cache
 from passivo.method.base import Method
-from passivo.method.catalogue import METHODS, method_from
+from passivo.method.catalogue import is_known, method_from
 from passivo.method.generate import missing, traced
 from passivo.method.part import CompiledPart, compile
 from passivo.model import feedback
@@ -81,8 +81,7 @@ def load(part: CompiledPart) -> None:
 def _lacking(model: Model, method: Method, laws: Mapping[str, Any]) -> bool:
     """Whether a method has to be compiled, and can be told to another process."""
     try:
-        told = METHODS.get(type(method).__name__) is type(method)
-        return told and missing(model, method.for_model(model), laws, "numba")
+        return is_known(method) and missing(model, method.for_model(model), laws, "numba")
     except MethodError:
         return False
 

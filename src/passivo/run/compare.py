@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from time import perf_counter
 from typing import Any
@@ -197,10 +197,9 @@ def _titled(methods: Sequence[Method] | None) -> dict[str, Method]:
 
 def option_title(chosen: Any, alike: Sequence[Any]) -> str:
     """A method or junction by its class, and the options in which those of the same class differ."""
+    own = {option.name: getattr(chosen, option.name) for option in fields(chosen)}
     options = [
-        f"{name}={value!r}"
-        for name, value in asdict(chosen).items()
-        if any(getattr(other, name) != value for other in alike)
+        f"{name}={value!r}" for name, value in own.items() if any(getattr(other, name) != value for other in alike)
     ]
     return type(chosen).__name__ + (f"({', '.join(options)})" if options else "")
 

@@ -132,6 +132,7 @@ def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> An
         if key not in known:
             choice = nearest(str(key), known) if known else "it has none"
             raise ValueError(f"{name} has no option {shortened(key)}; {choice}")
+    options = {key: _inner(key, value) if key in _methods_in(kind) else value for key, value in options.items()}
     try:
         return TypeAdapter(kind).validate_python(options)
     except ValidationError as error:
@@ -140,12 +141,29 @@ def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> An
         raise ValueError(f"{place}{explain(first)}") from None
 
 
+def _methods_in(kind: type) -> list[str]:
+    """The options of a method that are methods themselves."""
+    return [option.name for option in dataclasses.fields(kind) if option.type in ("Method", Method)]
+
+
+def _inner(key: str, value: Any) -> Method:
+    """The method in an option of another; whatever is wrong with it has its own place."""
+    try:
+        return _method(value)
+    except PydanticCustomError as error:
+        what, inner = str(error), (error.context or {})["key"]
+    except ValueError as error:
+        what, inner = str(error), ()
+    raise PydanticCustomError("unknown", "{what}", {"what": what, "key": (key, *inner)})
+
+
 def _choices(kinds: Mapping[str, Any]) -> dict[str, Any]:
     """The JSON schema of a choice by name, or by name and options."""
     shapes = []
     for name, kind in kinds.items():
         shape = TypeAdapter(kind).json_schema()
-        properties = {"name": {"const": name}, **shape.get("properties", {})}
+        inner = {key: {"type": ["string", "object"], "description": "a method"} for key in _methods_in(kind)}
+        properties = {"name": {"const": name}, **shape.get("properties", {}), **inner}
         about = inspect.getdoc(kind) or name
         shapes.append(
             {"type": "object", "description": about, "properties": properties, "required": ["name"],
