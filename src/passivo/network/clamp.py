@@ -512,7 +512,7 @@ def clamp_choose(m, at, elapsed, share):
         short = 1
         if m[at + CLAMP_PROJECT] == 1.0:
             clamp_nearer(m, at, elapsed, share)
-            clamp_within(m, at, sections + CLAMP_FORCE * w, sections + CLAMP_TRIAL * w)  # the nearest may point elsewhere
+            clamp_within(m, at, sections + CLAMP_FORCE * w, sections + CLAMP_TRIAL * w)  # it may point elsewhere
     if short == 1:
         m[at + CLAMP_LIMITED] += 1.0
     if not clamp_numbers(m, sections + CLAMP_FORCE * w, w):  # never seen
@@ -521,7 +521,7 @@ def clamp_choose(m, at, elapsed, share):
 
 
 def clamp_within(m, at, force, image):
-    """Shrink a force, and R⁻¹ of it, to the limit; returns the factor. What the ledger pays for, it pays for less of."""
+    """Shrink a force, and R⁻¹ of it, to the limit; returns the factor. The ledger pays for less, too."""
     w = int(m[at + CLAMP_WIDTH])
     limits = at + CLAMP_HEAD + CLAMP_LIMIT * w
     factor = 1.0
