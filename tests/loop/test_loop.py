@@ -179,6 +179,27 @@ def test_a_limit_of_the_clamp_above_the_devices_is_refused():
         pv.Loop(wall(device, limit=40.0), engine="python")
 
 
+@pytest.mark.parametrize(
+    ("limit", "max_force", "held"),
+    [
+        (None, 8.0, 8.0),
+        (5.0, 8.0, 5.0),
+        (9.0, 8.0, 8.0),
+        ((6.0, 8.0), 10.0, (6.0, 8.0)),
+        ((9.0, 9.0), 8.0, (32**0.5,) * 2),
+    ],
+)
+def test_the_clamps_limit_keeps_the_norm_within_the_largest_force(limit, max_force, held):
+    with sim(degrees_of_freedom=2) as device:
+        net = pv.Network()
+        part = net.add(
+            "wall", pv.Rendering({"end": pv.flow(width=2)}, {"end": ["-x", "-y"]}, signals=["x", "y"]), step=1e-3
+        )
+        net.connect(device["handle"], part["end"], through=pv.LedgerClamp(limit=limit), name="touch")
+        guard = pv.Safety(max_force=max_force).guard(device, net.connections[0])
+    assert guard.limit == pytest.approx(held, rel=1e-9)
+
+
 def test_other_junctions_at_a_device_are_refused():
     with sim() as device:
         net = pv.Network()
