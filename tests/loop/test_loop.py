@@ -54,6 +54,17 @@ def test_late_ticks_are_stepped_with_their_true_time():
     assert report.network.parts["spring"].time == pytest.approx(report.seconds, rel=1e-9)
 
 
+@pytest.mark.parametrize("late", [1e-3, 2e-3, 3e-3, 2e-3 - 1e-12])
+def test_ticks_that_are_late_by_whole_periods_take_some_time(late):
+    with sim() as device:
+        report = run(wall(device), 0.1, lates=[0.0, 3e-4, 0.0, late])
+    assert not report.stopped
+    assert report.rows["elapsed"][1:].min() > 5e-4
+    assert report.interventions["device"]["clock went backwards"] == 0
+    whole = report.seconds / 1e-3  # what the last tick missed is not counted any more
+    assert report.ticks + report.missed == pytest.approx(whole, abs=late / 1e-3 + 1.0)
+
+
 def test_a_loop_is_repeated_to_the_last_bit():
     def rows():
         with sim(seed=7, jitter=0.1, dropped=0.05) as device:
