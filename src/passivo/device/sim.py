@@ -391,7 +391,8 @@ class Sim(Device):
         memory[number("PARAM") : number("PARAM") + 6] = [*self.body.params.values()]
         memory[number("STATE") : number("STATE") + self.dof] = self.start
         head = {
-            SIM_RANDOM: seeded(self.seed), SIM_WATCHDOG: self.watchdog or 0.0, SIM_LONGEST: min(FINEST, 1.0 / self.rate),
+            SIM_RANDOM: seeded(self.seed), SIM_WATCHDOG: self.watchdog or 0.0,
+            SIM_LONGEST: min(FINEST, 1.0 / self.rate),
             SIM_ENCODER: self.encoder, SIM_JITTER: self.jitter / self.rate, SIM_DROPPED: self.dropped,
             SIM_TAPE: tape_at, SIM_TAPE_COUNT: len(values), SIM_TAPE_RATE: rate, SIM_FAULTS: len(self.faults),
         }  # fmt: skip
