@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 import passivo as pv
 from loop.scenes import balance, spring_and_mass
 from passivo.loop.generate import may_step_beside
+from passivo.loop.kernels import B_TICKS
+from passivo.network.guard import LATCHED
 
 
 def sim(**options):
@@ -53,24 +56,30 @@ def test_the_balance_holds_when_ticks_come_late():
 
 
 def test_a_part_that_is_not_ready_prolongs_its_period_and_no_tick_waits(monkeypatch, tmp_path):
-    """The part's step takes 60 ms, its period is 10 ms of a loop at 500 Hz."""
+    """The part's step takes 30 ticks, its period is 5; the loop ends after so many steps, however fast it is."""
+    monkeypatch.setattr("passivo.device.sim.FINEST", 2e-3)  # plain Python keeps up with the clock
     with sim(rate=500.0) as device:
         made = loop(device, beside=["mass"])
-        real = made.module.toil_part
+        real, orders = made.module.toil_part, itertools.count()
+        mode = made.columns.place("device.mode").start
 
         def slow(w, i):
-            time.sleep(0.06)
+            begun = made.book[B_TICKS]
+            while made.running and made.row.any() and made.row[mode] != LATCHED and made.book[B_TICKS] < begun + 30:
+                time.sleep(1e-3)
+            if made.row.any() and next(orders) == 14:
+                made.stop()
             real(w, i)
 
         monkeypatch.setattr(made.module, "toil_part", slow)
-        report = made.run(seconds=1.0, record=tmp_path / "slow.mcap")
+        report = made.run(record=tmp_path / "slow.mcap")
         monkeypatch.undo()
     postponed = report.rows["postponed"][:, 0]
     assert (postponed > 0.0).sum() > 10
     assert set(np.unique(postponed)) <= {0.0, 5.0}
     steps = report.network.parts["mass"].steps
-    assert 2 <= steps < 40
-    assert report.ticks > 10 * steps
+    assert 14 <= steps <= 18
+    assert report.ticks > 20 * steps
     assert any("thread of its own" in sentence for sentence in report.setup)
     assert np.abs(balance(report)).max() <= 1e-12
     audit = pv.audit(tmp_path / "slow.mcap")
@@ -78,6 +87,7 @@ def test_a_part_that_is_not_ready_prolongs_its_period_and_no_tick_waits(monkeypa
 
 
 def test_a_part_that_fails_beside_the_loop_ends_it(monkeypatch):
+    monkeypatch.setattr("passivo.device.sim.FINEST", 2e-3)
     with sim(rate=500.0) as device:
         made = loop(device, beside=["mass"])
         real, calls = made.module.toil_part, []
@@ -89,6 +99,6 @@ def test_a_part_that_fails_beside_the_loop_ends_it(monkeypatch):
                 w[made.network.parts["mass"].module.BESIDE_STATUS] = 1.0
 
         monkeypatch.setattr(made.module, "toil_part", failing)
-        report = made.run(seconds=3.0)
+        report = made.run(seconds=60.0)
     assert "could not step" in report.stopped and report.verdict.kind == "none"
-    assert report.seconds < 2.5
+    assert report.seconds < 60.0

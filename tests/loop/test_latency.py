@@ -57,6 +57,12 @@ def test_rates_that_cannot_be(rate):
         latency(rate)
 
 
+@pytest.mark.parametrize("seconds", [0.0, -1.0, float("nan"), float("inf"), "long"])
+def test_lengths_that_cannot_be(seconds):
+    with pytest.raises(pv.InputError, match="seconds must be a positive number"):
+        latency(seconds=seconds, watch=lambda loop: pytest.fail("begun"))
+
+
 def test_the_histogram_is_drawn(found, tmp_path):
     for kind in ("png", "svg"):
         found.plot(tmp_path / f"latency.{kind}")

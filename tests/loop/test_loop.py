@@ -54,6 +54,17 @@ def test_late_ticks_are_stepped_with_their_true_time():
     assert report.network.parts["spring"].time == pytest.approx(report.seconds, rel=1e-9)
 
 
+@pytest.mark.parametrize("late", [1e-3, 2e-3, 3e-3, 2e-3 - 1e-12])
+def test_ticks_that_are_late_by_whole_periods_take_some_time(late):
+    with sim() as device:
+        report = run(wall(device), 0.1, lates=[0.0, 3e-4, 0.0, late])
+    assert not report.stopped
+    assert report.rows["elapsed"][1:].min() > 5e-4
+    assert report.interventions["device"]["clock went backwards"] == 0
+    whole = report.seconds / 1e-3  # what the last tick missed is not counted any more
+    assert report.ticks + report.missed == pytest.approx(whole, abs=late / 1e-3 + 1.0)
+
+
 def test_a_loop_is_repeated_to_the_last_bit():
     def rows():
         with sim(seed=7, jitter=0.1, dropped=0.05) as device:
@@ -177,6 +188,27 @@ def test_limits_beyond_the_device_are_refused(safety, sentence):
 def test_a_limit_of_the_clamp_above_the_devices_is_refused():
     with sim() as device, pytest.raises(pv.InputError, match=r"limit of 'touch' is above"):
         pv.Loop(wall(device, limit=40.0), engine="python")
+
+
+@pytest.mark.parametrize(
+    ("limit", "max_force", "held"),
+    [
+        (None, 8.0, 8.0),
+        (5.0, 8.0, 5.0),
+        (9.0, 8.0, 8.0),
+        ((6.0, 8.0), 10.0, (6.0, 8.0)),
+        ((9.0, 9.0), 8.0, (32**0.5,) * 2),
+    ],
+)
+def test_the_clamps_limit_keeps_the_norm_within_the_largest_force(limit, max_force, held):
+    with sim(degrees_of_freedom=2) as device:
+        net = pv.Network()
+        part = net.add(
+            "wall", pv.Rendering({"end": pv.flow(width=2)}, {"end": ["-x", "-y"]}, signals=["x", "y"]), step=1e-3
+        )
+        net.connect(device["handle"], part["end"], through=pv.LedgerClamp(limit=limit), name="touch")
+        guard = pv.Safety(max_force=max_force).guard(device, net.connections[0])
+    assert guard.limit == pytest.approx(held, rel=1e-9)
 
 
 def test_other_junctions_at_a_device_are_refused():

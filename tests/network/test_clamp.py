@@ -187,6 +187,24 @@ def test_every_force_is_paid_for(seed, width, mode):
     assert cut
 
 
+@given(st.integers(0, 2**20), st.sampled_from([1, 2, 3, 6]), st.sampled_from(["project", "scale"]), st.booleans())
+def test_no_force_is_beyond_the_limit(seed, width, mode, each):
+    """Whatever the mass: an axis that is ten times lighter than another one bears no more newtons."""
+    rng = np.random.default_rng([seed, 11])
+    root = rng.standard_normal((width, width))
+    mass = 0.2 * (root @ root.T) + np.diag(10.0 ** rng.uniform(-2.0, 1.0, width))
+    limit = rng.uniform(0.5, 5.0, width)
+    options = pv.LedgerClamp(mass=mass, limit=limit if each else limit[0], mode=mode, hand=5.0, encoder=1e-6)
+    guard, place, reached = options.alone(width), np.zeros(width), 0.0
+    for _ in range(60):
+        place += rng.standard_normal(width) * rng.choice([1e-6, 1e-4, 1e-3])
+        force = np.atleast_1d(guard.tick(place if width > 1 else place[0], rng.standard_normal(width) * 20.0))
+        share = np.abs(force / limit).max() if each else np.linalg.norm(force) / limit[0]
+        reached = max(reached, share)
+        assert share <= 1.0 + 1e-12
+    assert reached > 0.1
+
+
 @given(st.integers(0, 2**20))
 def test_one_wide_the_force_lies_between_none_and_the_wanted_one(seed):
     """Of the wanted force with its damping; damping never reverses it."""

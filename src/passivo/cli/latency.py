@@ -15,7 +15,6 @@ from passivo.cli.options import writable
 from passivo.cli.progress import shielded
 from passivo.cli.show import console, print_json, say
 from passivo.cli.touch import status, ticks
-from passivo.errors import InputError
 
 if TYPE_CHECKING:
     from passivo.loop.latency import Latency
@@ -44,13 +43,11 @@ def latency(
     """
     from passivo.loop.latency import latency as measured
 
-    if not 0.0 < seconds < 1e6 or not 0.0 < rate < 1e6:
-        raise InputError(f"--seconds and --rate are positive numbers below a million, not {seconds:g} and {rate:g}")
     files = writable(out, "latency.png", "latency.svg") if out is not None else []
 
     @contextmanager
     def watch(loop: Loop) -> Iterator[None]:
-        whole = round(seconds * rate)
+        whole = max(round(seconds * rate), 1)
         with status(loop, lambda: f"measuring: {min(ticks(loop) / whole, 1.0):.0%} of {seconds:g} s", json):
             yield
 

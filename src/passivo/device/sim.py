@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 Pace = Literal["client", "device"]
 TAPE_LENGTH = 60.0  # seconds of a hand's force that changes, outside of a loop; its last value stands then
+FINEST = 1e-4  # s, the longest step of the physics
 STICTION = 1e-3  # m/s: below this speed friction grows with the speed
 
 # the memory of the simulation besides that of its physics
@@ -390,7 +391,8 @@ class Sim(Device):
         memory[number("PARAM") : number("PARAM") + 6] = [*self.body.params.values()]
         memory[number("STATE") : number("STATE") + self.dof] = self.start
         head = {
-            SIM_RANDOM: seeded(self.seed), SIM_WATCHDOG: self.watchdog or 0.0, SIM_LONGEST: min(1e-4, 1.0 / self.rate),
+            SIM_RANDOM: seeded(self.seed), SIM_WATCHDOG: self.watchdog or 0.0,
+            SIM_LONGEST: min(FINEST, 1.0 / self.rate),
             SIM_ENCODER: self.encoder, SIM_JITTER: self.jitter / self.rate, SIM_DROPPED: self.dropped,
             SIM_TAPE: tape_at, SIM_TAPE_COUNT: len(values), SIM_TAPE_RATE: rate, SIM_FAULTS: len(self.faults),
         }  # fmt: skip

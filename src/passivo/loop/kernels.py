@@ -47,6 +47,7 @@ B_PATIENCE = 15  # seconds beyond its time that a reading is waited for
 B_LATE = 16  # the period of a part beside the loop that was not ready for this tick, or 0
 B_SIZE = 17
 
+NEARLY = 1e-6  # of a period: a deadline that is so near is over, so that every tick takes some time
 IDLE = 5e-5  # seconds between two looks of a thread that waits for an order
 
 # the histogram of lateness: bin k holds what is below LEAST * STEP**(k + 1)
@@ -202,11 +203,9 @@ def live(m, w, box, tape, table, out, book, orders, lates, bins, data, marks, ro
                 break
             if paced(m):
                 deadline = now
-            if done > deadline + period:  # deadlines that are over are not made up for: the next step is longer
-                missed = float(int((done - deadline) / period))
-                book[B_MISSED] += missed
-                deadline += missed * period
-            deadline += period
+            missed = float(int(max(done - deadline, 0.0) / period + NEARLY))
+            book[B_MISSED] += missed
+            deadline += (missed + 1.0) * period  # what is over is not made up for: the next step is longer
             last = now
             if real:
                 now = await_tick(m, box, book, deadline, spec)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
+from math import inf
 from os import PathLike
 from typing import Any
 
@@ -92,6 +93,8 @@ def latency(
     """
     if not isinstance(rate, int | float) or not 1.0 <= rate <= FASTEST:
         raise InputError(f"the rate is a number of ticks per second from 1 to {FASTEST:g}, not {rate!r}")
+    if not isinstance(seconds, int | float) or not 0.0 < seconds < inf:
+        raise InputError(f"seconds must be a positive number, not {seconds!r}")
     net = Network()
     wall = net.add("wall", library.wall(k=1e3), step=Fraction(1) / Fraction(repr(float(rate))))  # type: ignore[arg-type]
     with Sim(rate=rate, operator=operators.push(1.0), start=-5e-3, engine=engine) as device:

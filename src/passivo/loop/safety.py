@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from math import inf
+from math import hypot, inf
 from typing import Any
 
 from passivo.device.device import Device
@@ -103,7 +103,9 @@ class Safety:
         holds = {"longest": HOLD * period, "watchdog": False}
         if info.watchdog is not None:  # it is fed at every reading, also where the program is slower
             holds = {"longest": max(period - rest, 0.0) + info.watchdog, "watchdog": True}
-        limits = tuple(min(value, most) for value in _all(options.limit)) if options.limit is not None else (most,)
+        limits = [min(value, most) for value in _all(most if options.limit is None else options.limit)]
+        share = min(most / hypot(*limits), 1.0)  # one limit for each axis bounds no norm
+        limits = tuple(share * value for value in limits)
         options = replace(options, limit=limits if isinstance(options.limit, tuple) else limits[0])
         return device.guard(Guard, options, **more, holds=holds)
 

@@ -18,7 +18,7 @@ comparisons instead of max and min, no sum in another order, and nothing divided
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import sqrt
 
 # options in the head; `setup` fills them
 CLAMP_WIDTH = 0
@@ -37,35 +37,34 @@ CLAMP_LIMIT_EACH = 12
 CLAMP_PERIOD = 13
 # derived by `clamp_begin`
 CLAMP_BOUND = 14  # h, the largest ‖f‖
-CLAMP_MOST = 15  # the largest ‖F‖
-CLAMP_YIELD = 16  # 1/(2 ω_fl²)
-CLAMP_RATE = 17  # α_max by mass, 1/s
-CLAMP_RHO = 18  # ρ of the encoder
-CLAMP_RHO_DRIFT = 19  # ρ of the extrapolation's error
+CLAMP_YIELD = 15  # 1/(2 ω_fl²)
+CLAMP_RATE = 16  # α_max by mass, 1/s
+CLAMP_RHO = 17  # ρ of the encoder
+CLAMP_RHO_DRIFT = 18  # ρ of the extrapolation's error
 # what changes from tick to tick
-CLAMP_STAGE = 20  # samples since the start or the last gap: 0, 1, or 2 for any more
-CLAMP_LEDGER = 21  # P
-CLAMP_LOWER = 22  # L before it is cut at 0
-CLAMP_AVAILABLE = 23  # max(L, 0)
-CLAMP_NEED = 24  # g of the force being held
-CLAMP_DEBT = 25  # D
-CLAMP_PAST_NORM = 26  # ‖F_p‖
-CLAMP_RHO_NOW = 27  # ρ at this tick, and the mean of this and the last
-CLAMP_RHO_MEAN = 28
-CLAMP_PACE = 29  # what the last hold may have changed the mean speed by; negative: there was none
+CLAMP_STAGE = 19  # samples since the start or the last gap: 0, 1, or 2 for any more
+CLAMP_LEDGER = 20  # P
+CLAMP_LOWER = 21  # L before it is cut at 0
+CLAMP_AVAILABLE = 22  # max(L, 0)
+CLAMP_NEED = 23  # g of the force being held
+CLAMP_DEBT = 24  # D
+CLAMP_PAST_NORM = 25  # ‖F_p‖
+CLAMP_RHO_NOW = 26  # ρ at this tick, and the mean of this and the last
+CLAMP_RHO_MEAN = 27
+CLAMP_PACE = 28  # what the last hold may have changed the mean speed by; negative: there was none
 # what is told
-CLAMP_TICKS = 30
-CLAMP_LIMITED = 31  # the force was not the wanted one
-CLAMP_DAMPED = 32  # damping was added to the wanted force
-CLAMP_CUT = 33  # the watchdog had cut the force
-CLAMP_OVERLONG = 34  # a hold outlasted Θ and there is no watchdog
-CLAMP_OVERDRAWN = 35  # more energy went out than the assumptions allow
-CLAMP_BEYOND = 36  # the handle accelerated more than the assumptions allow
-CLAMP_STRESS = 37  # the largest such acceleration as a multiple of the bound
-CLAMP_REFUSED = 38  # positions, forces or times that were no finite numbers
-CLAMP_ABSORBED = 39  # energy absorbed so far, as measured
-CLAMP_LEAST = 40  # the least of it
-CLAMP_HEAD = 41
+CLAMP_TICKS = 29
+CLAMP_LIMITED = 30  # the force was not the wanted one
+CLAMP_DAMPED = 31  # damping was added to the wanted force
+CLAMP_CUT = 32  # the watchdog had cut the force
+CLAMP_OVERLONG = 33  # a hold outlasted Θ and there is no watchdog
+CLAMP_OVERDRAWN = 34  # more energy went out than the assumptions allow
+CLAMP_BEYOND = 35  # the handle accelerated more than the assumptions allow
+CLAMP_STRESS = 36  # the largest such acceleration as a multiple of the bound
+CLAMP_REFUSED = 37  # positions, forces or times that were no finite numbers
+CLAMP_ABSORBED = 38  # energy absorbed so far, as measured
+CLAMP_LEAST = 39  # the least of it
+CLAMP_HEAD = 40
 # sections of `width` numbers after the head
 CLAMP_POSITION = 0  # in: as measured
 CLAMP_WANTED = 1  # in
@@ -135,10 +134,7 @@ def clamp_begin(m, at):
         hand = m[sections + CLAMP_HAND * w] * softest
     if m[at + CLAMP_LIMIT_EACH] == 0.0:
         most = m[sections + CLAMP_LIMIT * w] * softest
-    if most == 0.0:
-        most = inf  # no limit
     m[at + CLAMP_BOUND] = hand
-    m[at + CLAMP_MOST] = most
     mean = 0.0
     for i in range(w):
         mean += m[matrices + CLAMP_MASS * w * w + i * w + i]
@@ -503,20 +499,7 @@ def clamp_choose(m, at, elapsed, share):
     """FORCE: the aim where the ledger pays for it, else the nearest or the largest one that it pays for."""
     w = int(m[at + CLAMP_WIDTH])
     sections = at + CLAMP_HEAD
-    norm = sqrt(clamp_dot(m, sections + CLAMP_GOAL * w, sections + CLAMP_GOAL * w, w))
-    short = 0
-    if norm > m[at + CLAMP_MOST]:
-        short = 1
-        for i in range(w):
-            m[sections + CLAMP_AIM * w + i] *= m[at + CLAMP_MOST] / norm
-            m[sections + CLAMP_GOAL * w + i] *= m[at + CLAMP_MOST] / norm
-    limit = m[sections + CLAMP_LIMIT * w]
-    norm = sqrt(clamp_dot(m, sections + CLAMP_AIM * w, sections + CLAMP_AIM * w, w))
-    if w > 1 and m[at + CLAMP_LIMIT_EACH] == 0.0 and limit > 0.0 and norm > limit:  # light axes have a larger W-norm
-        short = 1
-        for i in range(w):
-            m[sections + CLAMP_AIM * w + i] *= limit / norm
-            m[sections + CLAMP_GOAL * w + i] *= limit / norm
+    short = 1 if clamp_within(m, at, sections + CLAMP_AIM * w, sections + CLAMP_GOAL * w) < 1.0 else 0
     for i in range(w):
         m[sections + CLAMP_FORCE * w + i] = m[sections + CLAMP_AIM * w + i]
         m[sections + CLAMP_TRIAL * w + i] = m[sections + CLAMP_GOAL * w + i]
@@ -529,11 +512,32 @@ def clamp_choose(m, at, elapsed, share):
         short = 1
         if m[at + CLAMP_PROJECT] == 1.0:
             clamp_nearer(m, at, elapsed, share)
+            clamp_within(m, at, sections + CLAMP_FORCE * w, sections + CLAMP_TRIAL * w)  # it may point elsewhere
     if short == 1:
         m[at + CLAMP_LIMITED] += 1.0
     if not clamp_numbers(m, sections + CLAMP_FORCE * w, w):  # never seen
         for i in range(w):
             m[sections + CLAMP_FORCE * w + i] = 0.0
+
+
+def clamp_within(m, at, force, image):
+    """Shrink a force, and R⁻¹ of it, to the limit; returns the factor. The ledger pays for less, too."""
+    w = int(m[at + CLAMP_WIDTH])
+    limits = at + CLAMP_HEAD + CLAMP_LIMIT * w
+    factor = 1.0
+    if m[at + CLAMP_LIMIT_EACH] == 1.0:
+        for i in range(w):
+            if m[limits + i] > 0.0 and factor * abs(m[force + i]) > m[limits + i]:
+                factor = m[limits + i] / abs(m[force + i])
+    elif m[limits] > 0.0:
+        size = sqrt(clamp_dot(m, force, force, w))
+        if size > m[limits]:
+            factor = m[limits] / size
+    if factor < 1.0:
+        for i in range(w):
+            m[force + i] *= factor
+            m[image + i] *= factor
+    return factor
 
 
 def clamp_hold(m, at, elapsed, share):
@@ -741,6 +745,7 @@ KERNELS = (
     clamp_watch,
     clamp_account,
     clamp_damp,
+    clamp_within,
     clamp_choose,
     clamp_hold,
     clamp_tick,

@@ -36,7 +36,7 @@ enum {  /* the head of the memory, see clamp.py */
     PASSIVO_CLAMP_WIDTH, PASSIVO_CLAMP_LONGEST, PASSIVO_CLAMP_WATCHDOG, PASSIVO_CLAMP_PROJECT, PASSIVO_CLAMP_CREDIT,
     PASSIVO_CLAMP_FLOOR, PASSIVO_CLAMP_STIFFNESS, PASSIVO_CLAMP_DAMPING, PASSIVO_CLAMP_RESERVE, PASSIVO_CLAMP_SKEW,
     PASSIVO_CLAMP_SHARE, PASSIVO_CLAMP_HAND_EACH, PASSIVO_CLAMP_LIMIT_EACH, PASSIVO_CLAMP_PERIOD,
-    PASSIVO_CLAMP_BOUND, PASSIVO_CLAMP_MOST, PASSIVO_CLAMP_YIELD, PASSIVO_CLAMP_RATE, PASSIVO_CLAMP_RHO,
+    PASSIVO_CLAMP_BOUND, PASSIVO_CLAMP_YIELD, PASSIVO_CLAMP_RATE, PASSIVO_CLAMP_RHO,
     PASSIVO_CLAMP_RHO_DRIFT,
     PASSIVO_CLAMP_STAGE, PASSIVO_CLAMP_LEDGER, PASSIVO_CLAMP_LOWER, PASSIVO_CLAMP_AVAILABLE, PASSIVO_CLAMP_NEED,
     PASSIVO_CLAMP_DEBT, PASSIVO_CLAMP_PAST_NORM, PASSIVO_CLAMP_RHO_NOW, PASSIVO_CLAMP_RHO_MEAN, PASSIVO_CLAMP_PACE,
@@ -281,9 +281,7 @@ static inline int passivo_clamp_begin(passivo_clamp *clamp)
     softest = sqrt(passivo_clamp_largest(m, scratch, w));
     if (m[PASSIVO_CLAMP_HAND_EACH] == 0.0) hand = m[sections + PASSIVO_CLAMP_HAND * w] * softest;
     if (m[PASSIVO_CLAMP_LIMIT_EACH] == 0.0) most = m[sections + PASSIVO_CLAMP_LIMIT * w] * softest;
-    if (most == 0.0) most = HUGE_VAL;
     m[PASSIVO_CLAMP_BOUND] = hand;
-    m[PASSIVO_CLAMP_MOST] = most;
     for (i = 0; i < w; i++) {
         mean += m[matrices + PASSIVO_CLAMP_MASS * w * w + i * w + i];
         if (m[PASSIVO_CLAMP_SKEW] > 0.0) m[sections + PASSIVO_CLAMP_DRIFT * w + i] *= most + hand;
@@ -306,7 +304,6 @@ static inline int passivo_clamp_init(passivo_clamp *clamp, const passivo_clamp_o
     int w = o->width;
     int sections = PASSIVO_CLAMP_HEAD;
     int i, good;
-    double most = 0.0;
     for (i = 0; i < PASSIVO_CLAMP_SIZE; i++) m[i] = 0.0;
     if (!(w >= 1 && w <= PASSIVO_CLAMP_WIDEST)) return -1;
     good = o->period > 0.0 && o->longest >= 0.0 && o->skew >= 0.0 && o->credit >= 0.0 && o->floor >= 0.0
@@ -329,14 +326,14 @@ static inline int passivo_clamp_init(passivo_clamp *clamp, const passivo_clamp_o
         double hand = o->hand_each ? o->hand[i] : o->hand[0];
         double limit = o->limit_each ? o->limit[i] : o->limit[0];
         good = good && hand >= 0.0 && limit >= 0.0 && o->encoder[i] >= 0.0 && o->device_damping[i] >= 0.0;
-        most += limit;
+        good = good && (o->skew == 0.0 || limit > 0.0);
         m[sections + PASSIVO_CLAMP_HAND * w + i] = hand;
         m[sections + PASSIVO_CLAMP_LIMIT * w + i] = limit;
         m[sections + PASSIVO_CLAMP_RES * w + i] = o->encoder[i];
         m[sections + PASSIVO_CLAMP_DRAG * w + i] = o->device_damping[i];
     }
     for (i = 0; i < w * w; i++) m[sections + PASSIVO_CLAMP_SECTIONS * w + i] = o->mass[i];
-    if (!good || (o->skew > 0.0 && !(most > 0.0)) || !passivo_clamp_numbers(m, 0, PASSIVO_CLAMP_SIZE)) return -1;
+    if (!good || !passivo_clamp_numbers(m, 0, PASSIVO_CLAMP_SIZE)) return -1;
     return passivo_clamp_begin(clamp);
 }
 
@@ -691,6 +688,29 @@ static inline void passivo_clamp_damp(double *m, double elapsed)
     }
 }
 
+static inline double passivo_clamp_within(double *m, int force, int image)
+{
+    int w = (int)m[PASSIVO_CLAMP_WIDTH];
+    int limits = PASSIVO_CLAMP_HEAD + PASSIVO_CLAMP_LIMIT * w;
+    double factor = 1.0;
+    int i;
+    if (m[PASSIVO_CLAMP_LIMIT_EACH] == 1.0) {
+        for (i = 0; i < w; i++)
+            if (m[limits + i] > 0.0 && factor * fabs(m[force + i]) > m[limits + i])
+                factor = m[limits + i] / fabs(m[force + i]);
+    } else if (m[limits] > 0.0) {
+        double size = sqrt(passivo_clamp_dot(m, force, force, w));
+        if (size > m[limits]) factor = m[limits] / size;
+    }
+    if (factor < 1.0) {
+        for (i = 0; i < w; i++) {
+            m[force + i] *= factor;
+            m[image + i] *= factor;
+        }
+    }
+    return factor;
+}
+
 static inline void passivo_clamp_choose(double *m, double elapsed, double share)
 {
     int w = (int)m[PASSIVO_CLAMP_WIDTH];
@@ -698,29 +718,12 @@ static inline void passivo_clamp_choose(double *m, double elapsed, double share)
     int aim = sections + PASSIVO_CLAMP_AIM * w;
     int goal = sections + PASSIVO_CLAMP_GOAL * w;
     int force = sections + PASSIVO_CLAMP_FORCE * w;
-    double norm = sqrt(passivo_clamp_dot(m, goal, goal, w));
-    double limit;
-    int is_short = 0;
+    int trial = sections + PASSIVO_CLAMP_TRIAL * w;
+    int is_short = passivo_clamp_within(m, aim, goal) < 1.0;
     int i;
-    if (norm > m[PASSIVO_CLAMP_MOST]) {
-        is_short = 1;
-        for (i = 0; i < w; i++) {
-            m[aim + i] *= m[PASSIVO_CLAMP_MOST] / norm;
-            m[goal + i] *= m[PASSIVO_CLAMP_MOST] / norm;
-        }
-    }
-    limit = m[sections + PASSIVO_CLAMP_LIMIT * w];
-    norm = sqrt(passivo_clamp_dot(m, aim, aim, w));
-    if (w > 1 && m[PASSIVO_CLAMP_LIMIT_EACH] == 0.0 && limit > 0.0 && norm > limit) { /* light axes: larger W-norm */
-        is_short = 1;
-        for (i = 0; i < w; i++) {
-            m[aim + i] *= limit / norm;
-            m[goal + i] *= limit / norm;
-        }
-    }
     for (i = 0; i < w; i++) {
         m[force + i] = m[aim + i];
-        m[sections + PASSIVO_CLAMP_TRIAL * w + i] = m[goal + i];
+        m[trial + i] = m[goal + i];
     }
     if (w == 1) {
         double safe = passivo_clamp_safe(m, elapsed, share);
@@ -730,7 +733,10 @@ static inline void passivo_clamp_choose(double *m, double elapsed, double share)
         }
     } else if (passivo_clamp_scale(m, elapsed, share) < 1.0) {
         is_short = 1;
-        if (m[PASSIVO_CLAMP_PROJECT] == 1.0) passivo_clamp_nearer(m, elapsed, share);
+        if (m[PASSIVO_CLAMP_PROJECT] == 1.0) {
+            passivo_clamp_nearer(m, elapsed, share);
+            passivo_clamp_within(m, force, trial);
+        }
     }
     if (is_short) m[PASSIVO_CLAMP_LIMITED] += 1.0;
     if (!passivo_clamp_numbers(m, force, w))
