@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from passivo.method.energy_consistent import EnergyConsistent
+from passivo.reproduce.common import constancy, headline, progress_of
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import JOURNAL, constancy, headline, oscillation, period, progress_of, reference
+from passivo.reproduce.haptics import JOURNAL, oscillation, period, reference
 from passivo.run.draw import COLOURS, DASHED, figure, legend
 
 PARAMS = {"k": 5000.0, "m": 0.2, "b": 10.0, "q0": 0.2, "step": 1e-3, "until": 0.25, "alpha": 0.1, "beta": 0.9}

@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from passivo.reproduce.common import headline, progress_of, whole
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import (
-    JOURNAL,
-    draw_forces,
-    forces,
-    headline,
-    multirate,
-    nothing_unbooked,
-    progress_of,
-    whole,
-)
+from passivo.reproduce.haptics import JOURNAL, draw_forces, forces, multirate, nothing_unbooked
 from passivo.run.draw import GREY, figure, legend
 from passivo.run.network_run import NetworkRun
 from passivo.run.simulate import simulate

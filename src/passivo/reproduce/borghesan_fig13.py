@@ -11,8 +11,9 @@ from passivo.method.exact_hold import ExactHold
 from passivo.model import library
 from passivo.network.network import Network
 from passivo.network.sampler import PassiveSampler
+from passivo.reproduce.common import constancy, engine_for, headline, progress_of
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import JOURNAL, constancy, engine_for, headline, progress_of
+from passivo.reproduce.haptics import JOURNAL
 from passivo.run.draw import COLOURS, DASHED, figure, legend
 from passivo.run.network_run import NetworkRun
 from passivo.run.simulate import simulate

@@ -16,8 +16,9 @@ from passivo.model.system import System
 from passivo.network.network import Network
 from passivo.network.sample_hold import PassiveSampleHold
 from passivo.network.sampler import PassiveSampler
+from passivo.reproduce.common import at_most, engine_for, headline, progress_of, whole
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import JOURNAL, at_most, engine_for, guided, headline, progress_of, whole
+from passivo.reproduce.haptics import JOURNAL, guided
 from passivo.run import operators
 from passivo.run.draw import COLOURS, DASHED, figure, legend
 from passivo.run.network_run import NetworkRun

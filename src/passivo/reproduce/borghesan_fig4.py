@@ -9,8 +9,9 @@ import numpy as np
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.part import compile
 from passivo.model import library
+from passivo.reproduce.common import headline
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import JOURNAL, headline
+from passivo.reproduce.haptics import JOURNAL
 from passivo.run.draw import COLOURS, DASHED, GREY, figure, legend
 
 PARAMS = {"k": 400.0, "q0": 0.1, "velocity": -0.5, "step": 0.05}

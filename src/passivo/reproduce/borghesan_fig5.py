@@ -11,8 +11,9 @@ import numpy as np
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.part import compile
 from passivo.model import library
+from passivo.reproduce.common import headline
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import JOURNAL, headline
+from passivo.reproduce.haptics import JOURNAL
 from passivo.run.draw import COLOURS, DASHED, figure
 
 PARAMS = {"k": 2.0, "m": 1.0, "b": 0.5, "q0": 1.0, "angle": 0.7, "step": 0.35}

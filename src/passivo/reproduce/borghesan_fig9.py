@@ -7,18 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from passivo.method.energy_consistent import EnergyConsistent
+from passivo.reproduce.common import constancy, headline, progress_of, whole
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import (
-    JOURNAL,
-    constancy,
-    headline,
-    oscillation,
-    period,
-    progress_of,
-    reference,
-    swings,
-    whole,
-)
+from passivo.reproduce.haptics import JOURNAL, oscillation, period, reference, swings
 from passivo.run.draw import COLOURS, DASHED, figure, legend
 
 PARAMS = {

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import InputError
 from passivo.method.base import Method
 from passivo.method.energy_consistent import EnergyConsistent
-from passivo.method.generate import Engine
 from passivo.method.part import seconds
 from passivo.model import library
 from passivo.model.symbols import functions
 from passivo.network.network import Network
 from passivo.network.sample_hold import PassiveSampleHold
-from passivo.reproduce.figure import Advance, Statement
+from passivo.reproduce.common import constancy, engine_for
+from passivo.reproduce.figure import Statement
 from passivo.run.draw import COLOURS, DASHED
 from passivo.run.network_run import NetworkRun
 from passivo.run.run import Run
@@ -24,38 +23,6 @@ from passivo.run.simulate import simulate
 
 JOURNAL = "Borghesan, energy-consistent simulation of haptic systems"
 CONFERENCE = "Borghesan, Macchelli, Melchiorri, Simulation issues in haptics"
-FEW_STEPS = 30_000  # are sooner done as plain Python than compiled
-
-
-def engine_for(steps: float) -> Engine:
-    return "python" if steps <= FEW_STEPS else "numba"
-
-
-def progress_of(advance: Advance, what: str) -> Callable[[int, int], None]:
-    return lambda done, total: advance(what, done, total)
-
-
-def headline(picture: Any, text: str) -> None:
-    picture.suptitle(text, x=0.01, ha="left", fontsize=10, fontweight="bold")
-
-
-def whole(params: Mapping[str, float], name: str, least: int = 1) -> int:
-    """A parameter that counts something."""
-    if params[name] != int(params[name]) or params[name] < least:
-        raise InputError(f"{name} must be a whole number >= {least}, not {params[name]:g}")
-    return int(params[name])
-
-
-def at_most(text: str, found: float, most: float, known: bool = True) -> Statement:
-    """`found` must not exceed `most`; where parameters were changed it is only found."""
-    return (
-        Statement(text, float(found), f"<= {most:g}", bool(found <= most)) if known else Statement(text, float(found))
-    )
-
-
-def constancy(text: str, series: np.ndarray, within: float) -> Statement:
-    """A sum of energies that should not change: its largest distance from its start, in joules."""
-    return at_most(text, float(np.abs(series - series[0]).max()), within)
 
 
 # -- mass and spring --------------------------------------------------------------------------------------------------

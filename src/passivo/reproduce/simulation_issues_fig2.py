@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from passivo.method.one_stage import ExplicitEuler
+from passivo.reproduce.common import headline, progress_of, whole
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import CONFERENCE, headline, oscillation, progress_of, whole
+from passivo.reproduce.haptics import CONFERENCE, oscillation
 from passivo.run.draw import COLOURS, figure, legend
 
 PARAMS = {"k": 0.5, "m": 1.0, "q0": 1.0, "p0": 0.0, "step": 0.2, "steps": 45.0}

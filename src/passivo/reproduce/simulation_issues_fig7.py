@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from passivo.method.energy_consistent import EnergyConsistent
+from passivo.reproduce.common import constancy, headline, progress_of
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import CONFERENCE, constancy, headline, oscillation, period, progress_of, reference
+from passivo.reproduce.haptics import CONFERENCE, oscillation, period, reference
 from passivo.run.draw import COLOURS, figure, legend
 
 PARAMS = {"k": 1.0, "m": 2.0, "q0": 0.0, "v0": 1.0, "step": 0.1, "until": 50.0, "alpha": 0.2, "beta": 0.9}

@@ -6,18 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from passivo.reproduce.common import headline, progress_of, whole
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import (
-    CONFERENCE,
-    draw_forces,
-    forces,
-    headline,
-    multirate,
-    nothing_unbooked,
-    period,
-    progress_of,
-    whole,
-)
+from passivo.reproduce.haptics import CONFERENCE, draw_forces, forces, multirate, nothing_unbooked, period
 from passivo.run.draw import figure, legend
 from passivo.run.network_run import NetworkRun
 from passivo.run.simulate import simulate

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from passivo.reproduce import simulation_issues_fig8
+from passivo.reproduce.common import headline
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.reproduce.haptics import CONFERENCE, headline, nothing_unbooked
+from passivo.reproduce.haptics import CONFERENCE, nothing_unbooked
 from passivo.reproduce.simulation_issues_fig8 import case, run_of
 from passivo.run.draw import COLOURS, GREY, bounds, figure, legend
 
