@@ -49,6 +49,7 @@ _WHERE = {
     "passivo.network.ledger_clamp": ("Clamp", "LedgerClamp", "include"),
     "passivo.run.inputs": ("Held", "Noise"),
     "passivo.run.simulate": ("simulate",),
+    "passivo.run.adaptive": ("Adaptive",),
     "passivo.run.run": ("Run",),
     "passivo.run.compare": ("Comparison", "Entry", "compare"),
     "passivo.run.reference": ("Reference",),
@@ -150,6 +151,7 @@ if TYPE_CHECKING:
     from passivo.network.sample_hold import PassiveSampleHold  # noqa: F401
     from passivo.network.sampler import PassiveSampler  # noqa: F401
     from passivo.run import operators  # noqa: F401
+    from passivo.run.adaptive import Adaptive  # noqa: F401
     from passivo.run.audit import Audit  # noqa: F401
     from passivo.run.compare import Comparison, Entry, compare  # noqa: F401
     from passivo.run.identify import Identified, identify  # noqa: F401

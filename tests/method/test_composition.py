@@ -14,7 +14,7 @@ from passivo.method.generate import foreign_sources
 from passivo.scenario.scenario import Scenario
 from strategies import build, stored, without_loss
 
-BASES = [pv.AVF(), pv.ImplicitMidpoint()]
+BASES = [pv.AVF(), pv.ImplicitMidpoint(), pv.Gonzalez(), pv.SymmetrisedItohAbe()]
 SPLIT = pv.StructureSplitting(substep="exact")
 name_of = lambda method: type(method).__name__  # noqa: E731
 BODY = {"w1": 1.0, "w2": 0.1, "w3": 0.5}

@@ -136,7 +136,7 @@ def show(chosen: Scenario, result: Run | NetworkRun) -> None:
     else:
         name = type(result.method).__name__
         many = counted(result.steps, "step")
-        out.print(f"{many} of {result.step:g} s by {name} ({end:.6g} s{short})\n", soft_wrap=True)
+        out.print(f"{many} of {result.stride} by {name} ({end:.6g} s{short})\n", soft_wrap=True)
     out.print(coloured(str(result.verdict), result.verdict.kind), soft_wrap=True)
     if met := [f"{name} {count}" for name, count in result.faults.items() if count]:
         out.print(f"faults: {', '.join(met)}", soft_wrap=True)

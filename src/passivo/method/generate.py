@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from passivo.errors import InputError, nearest
-from passivo.kernel import cache, tick
+from passivo.kernel import adapt, cache, tick
 from passivo.ledger import accounts as A
 from passivo.method.base import Method, laws_of
 from passivo.model.feedback import Feedback, Law
@@ -97,7 +97,9 @@ def source_text(
     from passivo.kernel import module
 
     piece = part_piece(model, method, formulas)
-    return module.assemble(piece.numbers["TITLE"], engine, [shared_piece(), piece], tick.ENTRIES)
+    sizes = module.Piece(module.numbers_of(adapt), (), ())
+    entries = tick.ENTRIES if engine == "cuda" else (*tick.ENTRIES, *adapt.ENTRIES)
+    return module.assemble(piece.numbers["TITLE"], engine, [shared_piece(), sizes, piece], entries)
 
 
 def shared_piece() -> Piece:

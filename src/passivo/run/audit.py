@@ -24,6 +24,7 @@ from passivo.model.coupled import Coupled
 from passivo.model.expression import EXTENDED, evaluate, to_text
 from passivo.network.compiled import CompiledNetwork, compile_network
 from passivo.network.network import Network
+from passivo.run.adaptive import AdaptiveRecorder
 from passivo.run.inputs import Inputs, network_inputs, rebuild
 from passivo.run.network_run import NetworkRecorder, NetworkRun
 from passivo.run.run import COLUMNS, FIELDS, UNITS, Run
@@ -79,17 +80,29 @@ def audit(run: Run | NetworkRun | str | os.PathLike, progress: Callable[[int, in
     if run.record_every > 1:
         return _replay(run, drive, findings, progress)
     nodes = np.array(run.method.nodes)
-    verdict = _recompute(run, drive, lambda k: drive.rows(k, (k + nodes)[None] * run.step)[0], findings, progress)
+    times = lambda k: (k + nodes) * run.step if run.pace is None else run.began(k) + nodes * run.size_of(k)  # noqa: E731
+    verdict = _recompute(run, drive, lambda k: drive.rows(k, times(k)[None])[0], findings, progress)
     return Audit("recomputed in extended precision", run.steps, verdict, findings)
 
 
 def _replay(run: Run, drive: Inputs, findings: list[str], progress: Callable | None) -> Audit:
     part = _part(run, drive, run.engine)
-    again = Recorder(part, drive, run.steps, run.record_every, progress).go()
+    if run.pace is not None:
+        again = _paced_again(run, AdaptiveRecorder(part, drive, run.pace, run.until, run.record_every, progress))
+    else:
+        again = Recorder(part, drive, run.steps, run.record_every, progress).go()
     _equal(run, again, FIELDS, "", findings)
     compare_faults(run, again.faults, findings)
     verdict = run.judged(again.arrays["accounts"])
     return Audit("replayed bit for bit", run.steps, verdict, findings)
+
+
+def _paced_again(run: Run, recorder: AdaptiveRecorder) -> Run:
+    """The run once more; one that stopped early up to the same failure."""
+    try:
+        return recorder.go()
+    except StepError as error:
+        return error.run
 
 
 def _equal(run: Any, again: Any, fields: Iterable[str], whose: str, findings: list[str]) -> None:
@@ -214,15 +227,17 @@ class _Steps:
             self.findings.append(
                 f"t = {run.time[k]:.6g} s: stored energy of {run.rows[r]} is off by {float(gap[k, r]):.3g} J"
             )
-        if not np.array_equal(run.time, np.arange(run.steps + 1) * run.step):
+        if run.pace is None and not np.array_equal(run.time, np.arange(run.steps + 1) * run.step):
             self.findings.append("the times are not whole multiples of the step")
+        if run.pace is not None and not np.allclose(np.diff(run.time), run.sizes, rtol=0, atol=4 * EPSILON * run.until):
+            self.findings.append("the times are not the sums of the steps")
 
     def take(self, k: int, inputs: np.ndarray) -> None:
         """Take step k from the stored state before it and compare what is stored after it."""
         module, run, n = self.module, self.run, self.module.STATES
         self.part_of(self.memory, "STATE", n)[:] = self.states[k]
         self.part_of(self.memory, "INPUT", len(inputs))[:] = inputs
-        status = module.tick(self.memory, np.longdouble(run.step))
+        status = module.tick(self.memory, np.longdouble(run.size_of(k)))
         if status:
             self.say(k, f"the step from the stored state cannot be repeated (status {status})")
             return
@@ -267,7 +282,7 @@ class _Steps:
         ):
             self.part_of(self.books, name, size)[:] = self.part_of(self.memory, name, size)
         self.part_of(self.books, "CHANGE", module.ROWS)[:] = self.part_of(self.memory, "DIFFERENCE", module.ROWS)
-        module.book(self.books, np.longdouble(self.run.step))
+        module.book(self.books, np.longdouble(self.run.size_of(k)))
         found, stored = _columns(accounts) - before, self.ledger[k + 1, :, 1:] - self.ledger[k, :, 1:]
         scale = (
             self.part_of(self.books, "SCALE", module.ROWS)

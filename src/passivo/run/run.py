@@ -18,11 +18,12 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from passivo.method.part import CompiledPart
+    from passivo.run.adaptive import Adaptive
     from passivo.run.inputs import Inputs
 
 COLUMNS = ("stored", "work", "lost", "edited", "created", "booked", "faults")
 UNITS = {name: "1" if name == "faults" else "J" for name in COLUMNS}
-FIELDS = ("time", "states", "inputs", "outputs", "work", "ledger", "accounts")
+FIELDS = ("time", "sizes", "states", "inputs", "outputs", "work", "ledger", "accounts")
 
 
 class Run:
@@ -33,7 +34,8 @@ class Run:
     An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
     cumulative, `stored` is not. `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken
     in halves; `faults` counts by name what a method could not step as it should; `stopped` says why a run ended early,
-    else it is empty.
+    else it is empty. `step` is the mean step of a run by `Adaptive`, which is its `pace`; `sizes` are all its steps
+    where every row was kept.
     """
 
     def __init__(
@@ -46,17 +48,22 @@ class Run:
         start: np.ndarray,
         planned: int,
         stopped: str = "",
+        pace: Adaptive | None = None,
+        sizes: np.ndarray | None = None,
+        until: float = 0.0,
     ):
         module = part.module
         n, w, s, count = module.STATES, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT
         edges = np.cumsum([0, 1, n, w + s, w, w, len(COLUMNS) * count])
-        _, states, given, outputs, work, ledger = (rows[:, a:b] for a, b in pairwise(edges))
+        time, states, given, outputs, work, ledger = (rows[:, a:b] for a, b in pairwise(edges))
         ticks = np.minimum(np.arange(len(rows)) * every, steps)
         self._fill(
             model=part.model,
             method=part.method,
             engine=part.engine,
-            step=part.dt,
+            step=part.dt if pace is None else float(time[-1, 0]) / max(steps, 1),
+            pace=pace,
+            until=until,
             steps=steps,
             planned=planned,
             record_every=every,
@@ -71,7 +78,8 @@ class Run:
             allowance=part.allowance,
             share=part.method.allowance_share,
             stopped=stopped,
-            time=ticks * part.dt,
+            time=ticks * part.dt if pace is None else time[:, 0].copy(),
+            sizes=np.empty(0) if sizes is None else sizes,
             states=states,
             inputs=np.vstack([np.full((1, w + s), np.nan), given[1:]]),
             outputs=outputs,
@@ -85,6 +93,8 @@ class Run:
         self.method = fields["method"]
         self.engine: str = fields["engine"]
         self.step: float = fields["step"]
+        self.pace: Adaptive | None = fields["pace"]
+        self.until: float = fields["until"]
         self.steps: int = fields["steps"]
         self.planned: int = fields["planned"]
         self.record_every: int = fields["record_every"]
@@ -199,9 +209,30 @@ class Run:
         return audit(self)
 
     @property
+    def sizes(self) -> np.ndarray:
+        return self.arrays["sizes"]
+
+    def size_of(self, k: int) -> float:
+        """Seconds of step k, where every step is kept."""
+        return self.step if self.pace is None else float(self.sizes[k])
+
+    def began(self, k: int) -> float:
+        """When step k began, where every step is kept."""
+        return k * self.step if self.pace is None else float(self.time[k])
+
+    @property
+    def stride(self) -> str:
+        """The size of the steps, in words."""
+        if self.pace is None:
+            return f"{self.step:g} s"
+        if not len(self.sizes):
+            return f"{self.step:.3g} s on average"
+        return f"{self.sizes.min():.3g} to {self.sizes.max():.3g} s"
+
+    @property
     def headline(self) -> str:
         """What was run, in one line."""
-        return f"{self.model.name[:60]} by {type(self.method).__name__}, {self.steps} steps of {self.step:g} s"
+        return f"{self.model.name[:60]} by {type(self.method).__name__}, {self.steps} steps of {self.stride}"
 
     def __repr__(self) -> str:
         return f"<run of {self.headline}; {self.verdict}>"

@@ -21,10 +21,11 @@ from passivo.errors import FileError
 from passivo.method.catalogue import method_from
 from passivo.model.describe import model_from
 from passivo.network.network import Network
+from passivo.run.adaptive import Adaptive
 from passivo.run.network_run import LinkRun, NetworkRun
 from passivo.run.run import FIELDS, Run
 
-FORMAT = 2
+FORMAT = 3
 NETWORK_FIELDS = ("time", "ledger", "accounts")
 LARGEST = 2**35  # bytes of an array; a run records far less
 PACKAGES = ("numpy", "numba", "llvmlite", "sympy")
@@ -76,6 +77,8 @@ def _run(facts: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> Run:
         method=method_from(facts["method"]),
         engine=facts["engine"],
         step=facts["step"],
+        pace=None if facts["pace"] is None else Adaptive(**facts["pace"]),
+        until=facts["until"],
         steps=facts["steps"],
         planned=facts["planned"],
         record_every=facts["record_every"],
@@ -169,6 +172,8 @@ def _facts(run: Run) -> dict[str, Any]:
         "method": run.method.describe(),
         "engine": run.engine,
         "step": run.step,
+        "pace": None if run.pace is None else run.pace.describe(),
+        "until": run.until,
         "steps": run.steps,
         "planned": run.planned,
         "record_every": run.record_every,

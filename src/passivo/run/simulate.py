@@ -13,6 +13,7 @@ from passivo.method.generate import Engine
 from passivo.method.part import CompiledPart, compile
 from passivo.model.system import Model
 from passivo.network.network import Network
+from passivo.run.adaptive import Adaptive, AdaptiveRecorder, checked_drive
 from passivo.run.inputs import Inputs, feed
 from passivo.run.network_run import NetworkRun, simulate_network
 from passivo.run.record import checked_every, checked_room, whole_steps
@@ -39,7 +40,7 @@ def simulate(
 def simulate(
     model: Model,
     method: Method | None = None,
-    step: float | None = None,
+    step: float | Adaptive | None = None,
     until: float = 1.0,
     *,
     start: Mapping[Any, float] | None = None,
@@ -52,7 +53,7 @@ def simulate(
 def simulate(
     model: Model | Network,
     method: Method | None = None,
-    step: float | None = None,
+    step: float | Adaptive | None = None,
     until: float = 1.0,
     *,
     start: Mapping[Any, float] | None = None,
@@ -66,7 +67,7 @@ def simulate(
 
     A `Network` states methods and steps itself; it gives a `NetworkRun`, and names are "part.name".
 
-    step          seconds; default 1e-3
+    step          seconds, default 1e-3; or `Adaptive(tolerance)`: a step that follows its error, ending at `until`
     start         state name -> value; the others start at the model's minimum, or at 0
     inputs        port or signal name -> number, array, function of t, Noise, Feedback, Relation or Held; default 0
     record_every  keep every n-th row (the last one always); all steps are booked in the ledger
@@ -80,12 +81,17 @@ def simulate(
         if method is not None or step is not None:
             raise InputError("a network's parts have methods and steps of their own; give them in net.add(...)")
         return simulate_network(model, until, start, inputs, record_every, allowance, engine, progress)
-    size = 1e-3 if step is None else step
+    pace = step if isinstance(step, Adaptive) else None
+    size: Any = (1e-3 if step is None else step) if pace is None else until
     steps, every = whole_steps(size, until), checked_every(record_every)
-    drive = Inputs(model, inputs, steps) if isinstance(model, Model) else None
+    drive = None
+    if isinstance(model, Model):
+        drive = Inputs(model, inputs, steps) if pace is None else checked_drive(model, inputs)
     laws = drive.laws if drive else None
     part = compile(model, method, size, start=start, laws=laws, allowance=allowance, engine=engine)
     assert drive is not None
+    if pace is not None:
+        return AdaptiveRecorder(part, drive, pace, float(until), every, progress).go()
     part.half_at(steps // 2)
     return Recorder(part, drive, steps, every, progress).go()
 
