@@ -308,7 +308,7 @@ def test_scenarios(tmp_path):
 @pytest.mark.parametrize(
     ("method", "expected"),
     [
-        ("{name: Composition, base: AVV}", "mine.yaml:2: method.base: there is no method 'AVV'; did you mean 'AVF'?"),
+        ("{name: Composition, base: AVFF}", "mine.yaml:2: method.base: there is no method 'AVFF'; did you mean 'AVF'?"),
         ("{name: Composition, base: 7}", "mine.yaml:2: method.base: must be a name such as AVF"),
         (
             "{name: Composition, base: {name: Composition, base: No}}",
