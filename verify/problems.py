@@ -113,6 +113,12 @@ def _spin(w: np.ndarray, q: np.ndarray) -> np.ndarray:
     return 0.5 * np.array([-q[1:] @ w, *(q[0] * w + np.cross(q[1:], w))])
 
 
+def _top(x: np.ndarray, torque: np.ndarray) -> list[float]:
+    w = x[:3] / [1.0, 1.0, 0.5]
+    weight = np.cross(x[3:], [0.0, 0.0, 2.0])
+    return [*(np.cross(x[:3], w) + weight + torque), *np.cross(x[3:], w)]
+
+
 def _toda(x: np.ndarray, u: np.ndarray) -> list[float]:
     bond = np.exp(x[:3] - np.roll(x[:3], -1))
     force = np.roll(bond, 1) - bond
@@ -252,6 +258,14 @@ PROBLEMS: dict[str, Problem] = {
             lambda x, u: [*_euler(x[:3], u[:3] + u[3:6]), *(_spin(x[:3], x[3:]) + u[6:])],
             convex=True,
             size=0.2,
+        ),
+        Problem(
+            "heavy_top",
+            library.heavy_top(g=2.0),
+            {"L1": 0.4, "L3": 1.0, "n2": 0.6, "n3": 0.8},
+            _top,
+            convex=True,
+            drift=(library.heavy_top(g=2.0), 0.1, LONG),
         ),
         Problem(
             "microphone",

@@ -53,6 +53,7 @@ EQUATIONS = {
         np.exp(x[0] - x[1]) - np.exp(x[1] - x[2]),
         np.exp(x[1] - x[2]) - np.exp(x[2] - x[0]),
     ],
+    "heavy_top": lambda x, u, c: _top(x, u, c),
     "kepler": lambda x, u, c: [*x[2:], *(-c["mu"] * x[:2] / np.hypot(*x[:2]) ** 3 + u)],
 }
 # name -> (x, u, parameters) -> output at the ports
@@ -68,6 +69,7 @@ OUTPUTS = {
     "microphone": lambda x, u, c: [x[1] / c["m"] + x[0] * x[2] / c["R"]],
     "lc_circuit": lambda x, u, c: [x[1] / c["L"]],
     "dc_motor": lambda x, u, c: [x[0] / c["L"], x[1] / c["I"]],
+    "heavy_top": lambda x, u, c: x[:3] / [c["I1"], c["I2"], c["I3"]],
     "kepler": lambda x, u, c: x[2:],
 }
 # every parameter away from its default, so that none can be mistaken for another
@@ -87,12 +89,14 @@ UNUSUAL = {
     "lc_circuit": {"L": 0.5, "C": 0.2, "R": 0.1},
     "dc_motor": {"L": 0.3, "R": 0.9, "I": 0.4, "b": 0.2, "K": 0.6},
     "toda_chain": {},
+    "heavy_top": {"I1": 0.5, "I2": 0.7, "I3": 0.9, "m": 1.4, "l": 0.3, "g": 1.6},
     "kepler": {"mu": 1.7},
 }
 START = {
     "kepler": {"x": 1.0, "py": 1.1},
     "controlled_rigid_body": {"q0": 1.0, "w1": 0.4},
     "microphone": {"q": 2.0},
+    "heavy_top": {"n2": 0.6, "n3": 0.8, "L3": 0.5},
 }
 STEP = {"lc_circuit": 2e-5, "dc_motor": 1e-3, "oscillator": 1e-3, "kepler": 0.02}
 SYSTEMS = sorted(EQUATIONS)
@@ -101,6 +105,13 @@ SYSTEMS = sorted(EQUATIONS)
 def _euler(w, torque, c):
     inertia = np.array([c["I1"], c["I2"], c["I3"]])
     return (np.cross(inertia * w, w) + torque) / inertia
+
+
+def _top(x, torque, c):
+    momentum, upwards = x[:3], x[3:]
+    w = momentum / [c["I1"], c["I2"], c["I3"]]
+    weight = c["m"] * c["g"] * c["l"] * np.array([0.0, 0.0, 1.0])
+    return [*(np.cross(momentum, w) + np.cross(upwards, weight) + torque), *np.cross(upwards, w)]
 
 
 def _spin(w, q):
@@ -161,7 +172,7 @@ class TestEverySystem:
     def test_minimum(self, name, rng):
         model = getattr(library, name)()
         if model.minimum is None:
-            assert name in ("kepler", "controlled_rigid_body", "damper", "bouncing_mass")
+            assert name in ("kepler", "controlled_rigid_body", "damper", "bouncing_mass", "heavy_top")
             return
         least = numbers(model, [model.form.energy], model.minimum.values(), [0.0] * model.width)
         for _ in range(20):
@@ -187,7 +198,7 @@ def test_building_needs_no_sympy():
     code = (
         "import sys; from passivo.model import library as L\n"
         "models = [getattr(L, name)() for name in L.__all__]\n"
-        "assert len(models) == 18 and 'sympy' not in sys.modules, 'sympy was imported'"
+        "assert len(models) == 19 and 'sympy' not in sys.modules, 'sympy was imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
@@ -322,6 +333,30 @@ def test_controlled_rigid_body_exchanges_energy_exactly(kinematics):
         assert part.stored - before == pytest.approx(supplied, abs=1e-14)
         assert part.verdict.kind == "exact"
         assert np.linalg.norm(part.state[3:]) == pytest.approx(1.0, abs=1e-13)
+
+
+@pytest.mark.parametrize("h", [0.01, 0.3])
+def test_a_heavy_top_turns_by_cayley_steps(h, rng):
+    """Casimirs, attitude and balance stay at rounding for any step; each step is R' = R cay(h ω) (spec 2.10)."""
+    top = library.heavy_top(I1=0.8, attitude=True)
+    turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+    start = {f"{row}{i + 1}": turn[k, i] for k, row in enumerate("abn") for i in range(3)}
+    part = compile(top, AVF(), h, start={**start, "L1": 0.7, "L2": -0.4, "L3": 3.0}, engine="python")
+    energy, spin = part.stored, part.state[:3] @ part.state[9:]
+    inertia, hat = np.array([0.8, 1.0, 0.5]), lambda v: np.cross(v, np.eye(3)).T
+    for _ in range(200):
+        before = part.state.copy()
+        part.step([0.0, 0.0, 0.0])
+        w = hat((before[:3] + part.state[:3]) / 2 / inertia) * h / 2
+        cayley = (np.eye(3) - w) @ np.linalg.inv(np.eye(3) + w)
+        assert part.state[3:].reshape(3, 3) == pytest.approx(before[3:].reshape(3, 3) @ cayley.T, abs=1e-14)
+    rows = part.state[3:].reshape(3, 3)
+    assert rows @ rows.T == pytest.approx(np.eye(3), abs=1e-13)
+    assert part.state[:3] @ part.state[9:] == pytest.approx(spin, abs=1e-13)
+    assert part.stored == pytest.approx(energy, abs=1e-13 * (1 + abs(energy)))
+    for _ in range(50):
+        part.step(rng.normal(size=3))
+    assert part.verdict.kind == "exact" and rows @ rows.T == pytest.approx(np.eye(3), abs=1e-13)
 
 
 def test_control_law_is_the_one_it_says():

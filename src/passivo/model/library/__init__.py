@@ -1,6 +1,6 @@
 """Ready-made systems, one function each: `pv.library.pendulum(b=0.1)`. Building one does not load SymPy."""
 
-from passivo.model.library.bodies import controlled_rigid_body, rigid_body, rigid_body_control
+from passivo.model.library.bodies import controlled_rigid_body, heavy_top, rigid_body, rigid_body_control
 from passivo.model.library.chains import toda_chain
 from passivo.model.library.circuits import dc_motor, lc_circuit, microphone
 from passivo.model.library.mechanics import (
@@ -24,6 +24,7 @@ __all__ = [
     "dc_motor",
     "device",
     "duffing",
+    "heavy_top",
     "kepler",
     "lc_circuit",
     "mass",

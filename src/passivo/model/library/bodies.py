@@ -122,6 +122,64 @@ def rigid_body_control(
     return Feedback([*torque, "0", "0", "0", "0"])
 
 
+def heavy_top(
+    I1: float = 1.0,
+    I2: float = 1.0,
+    I3: float = 0.5,
+    m: float = 1.0,
+    l: float = 1.0,  # noqa: E741
+    g: float = 9.81,
+    attitude: bool = False,
+) -> System:
+    """A top that turns about a fixed point in gravity (spec 2.10), `H = Σ L_i²/(2 I_i) + m g l n3`.
+
+        L' = L × ω + m g l n × e3 + τ,   n' = n × ω,   ω = I⁻¹ L       all in body axes
+
+    I1, I2, I3  moments of inertia about the fixed point in kg m², > 0; default 1, 1, 0.5
+    m           mass in kg, > 0; default 1
+    l           distance of the centre of mass from the fixed point, along the third axis, in m, >= 0; default 1
+    g           gravity in m/s²; default 9.81
+    attitude    true: with the other two rows of the attitude matrix, a and b, besides n
+
+    States: L1 ... L3, the angular momentum; n1 ... n3, the direction upwards: start with |n| = 1, such as {"n3": 1}.
+    J holds L^ and n^ at the middle of a step, so that each step of AVF turns n by a Cayley transform: |n|, n·L (where
+    no torque acts) and a matrix of rows a, b, n stay what they are, the energy too, to rounding and for any step.
+    Port "torque" (effort, 3 wide, body axes): takes τ in N m, gives ω in rad/s.
+    """
+    rows = ["a", "b", "n"] if attitude else ["n"]
+    hats = [_hat(name) for name in ("L", *rows)]
+    zero, count = [["0"] * 3] * 3, len(rows)
+    first = [[entry for hat in hats for entry in hat[i]] for i in range(3)]
+    rest = [[*hat[i], *(entry for _ in rows for entry in zero[i])] for hat in hats[1:] for i in range(3)]
+    identity = [["1" if i == j else "0" for j in range(3)] for i in range(3)]
+    states = [f"{name}{i}" for name in ("L", *rows) for i in (1, 2, 3)]
+    return System(
+        states=states,
+        energy="L1**2/(2*I1) + L2**2/(2*I2) + L3**2/(2*I3) + m*g*l*n3",
+        structure=first + rest,
+        ports={"torque": effort(identity + zero * count)},
+        params={"I1": I1, "I2": I2, "I3": I3, "m": m, "l": l, "g": g},
+        domain="n1**2 + n2**2 + n3**2 > 0",
+        limits=["I1 > 0", "I2 > 0", "I3 > 0", "m > 0", "l >= 0"],
+        units={
+            **dict.fromkeys(["L1", "L2", "L3"], "kg m²/s"),
+            **dict.fromkeys(states[3:], "1"),
+            **dict.fromkeys(["I1", "I2", "I3"], "kg m²"),
+            "m": "kg",
+            "l": "m",
+            "g": "m/s²",
+            "torque": ("N m", "rad/s"),
+        },
+        name="heavy_top",
+    )
+
+
+def _hat(name: str) -> list[list[str]]:
+    """The matrix of `v ×`."""
+    x, y, z = (f"{name}{i}" for i in (1, 2, 3))
+    return [["0", f"-{z}", y], [z, "0", f"-{x}"], [f"-{y}", x, "0"]]
+
+
 def _gain(value: Any, shape: tuple[int, ...], name: str) -> Any:
     try:
         dense = np.asarray(value, dtype=float)
