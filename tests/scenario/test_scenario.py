@@ -299,6 +299,23 @@ def test_steps_are_counted_as_the_run_counts_them(tmp_path):
     assert scenario(tmp_path, "system: oscillator\n" + RUN, changes).simulate(engine="python").steps == 1
 
 
+def test_steps_may_follow_their_error(tmp_path):
+    text = "system: pendulum\nstart: {q: 2.0}\nrun: {step: {tolerance: 1.0e-4, sizes: {p: 2}}, until: 1}\n"
+    chosen = scenario(tmp_path, text)
+    assert chosen.step == pv.Adaptive(1e-4, sizes={"p": 2.0})
+    run = chosen.simulate(engine="python")
+    assert run.pace == chosen.step and run.time[-1] == pytest.approx(1.0)
+    with pytest.raises(ScenarioError, match="--step 1e-3"):
+        chosen.compare()
+    for given, expected in (
+        ("{tolerance: 2}", "mine.yaml:2: run.step.tolerance: the tolerance of Adaptive lies between 0 and 1, not 2"),
+        ("{tolerence: 1e-4}", "there is no key 'tolerence' here; did you mean 'tolerance'?"),
+        ("{first: 1e-3}", "run.step.tolerance: is missing"),
+    ):
+        told = f"system: pendulum\nrun: {{step: {given}, until: 1}}\n"
+        assert expected in mistake(tmp_path, told)
+
+
 def test_noise_may_differ_by_component(tmp_path):
     text = "system: kepler\nstart: {x: 1, py: 1}\ninputs: {thrust: {noise: [0.1, 0]}}\nrun: {step: 0.1, until: 1}\n"
     given = scenario(tmp_path, text).simulate(engine="python").arrays["inputs"][1:]

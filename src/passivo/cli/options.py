@@ -57,7 +57,7 @@ MethodOption = Annotated[
         autocompletion=complete_method,
     ),
 ]
-Step = Annotated[str | None, typer.Option(metavar="SECONDS", help="Length of a step.")]
+Step = Annotated[str | None, typer.Option(metavar="SECONDS", help='Length of a step; or "{tolerance: 1e-6}".')]
 Until = Annotated[str | None, typer.Option(metavar="SECONDS", help="Length of the run.")]
 Set = Annotated[
     list[str] | None,

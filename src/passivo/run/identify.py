@@ -107,6 +107,8 @@ def motion(run: Run | NetworkRun, part: str | None = None, ports: Sequence[str] 
     if run.record_every != 1:
         raise InputError(f"the run kept every {run.record_every}th step only; record it with record_every=1")
     if isinstance(run, Run):
+        if run.pace is not None:
+            raise InputError("the steps of the run follow its error; a device is identified from equal steps")
         if not run.model.positions:
             raise InputError(f"the run of {run.model.name!r} has no positions; a device needs one")
         return Motion(run.step, _position(run), _force(run, _known(run, ports)))

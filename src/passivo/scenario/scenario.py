@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from passivo.method.generate import Engine
     from passivo.model.system import Model
     from passivo.network.network import Network
+    from passivo.run.adaptive import Adaptive
     from passivo.run.compare import Comparison
     from passivo.run.network_run import NetworkRun
     from passivo.run.run import Run
@@ -44,7 +45,7 @@ class Scenario:
     method: Method | None
     start: Mapping[str, float]
     inputs: Mapping[str, Any]
-    step: float | None
+    step: float | Adaptive | None
     until: float
     record_every: int
     random: bool
@@ -111,6 +112,8 @@ class Scenario:
             raise ScenarioError(
                 f"{self.name} is a network, whose parts have methods of their own; compare takes one system"
             )
+        if not isinstance(self.step, float | int):
+            raise ScenarioError(f"compare takes the same steps by every method: give {self.name} one with --step 1e-3")
         return compare(
             self.model,
             methods,
@@ -227,11 +230,11 @@ class _Build:
         name = given.name or re.sub(r"[^A-Za-z0-9_-]", "_", stem)[:64]
         model: Any
         if given.network is not None:
-            model, method = self.changed(self.network(given.network, _plain(name)), given.params), None
+            model, method, step = self.changed(self.network(given.network, _plain(name)), given.params), None, None
             self.count_steps(given.run, model.tick * model.common, "the time after which all parts have met")
         else:
             model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
-            self.count_steps(given.run, given.run.step)
+            step = self.step(given.run)
             with self.at("method"):
                 method = given.method or AVF()
                 method = method.for_model(model) if model.states else method
@@ -244,7 +247,7 @@ class _Build:
             method=method,
             start=given.start,
             inputs=inputs,
-            step=given.run.step,
+            step=step,
             until=given.run.until,
             record_every=given.run.record_every,
             random=any(hasattr(spec, "noise") for spec in given.inputs.values()),
@@ -392,6 +395,18 @@ class _Build:
         if named := [name for name in params if _about(name, message) or _about(name.rpartition(".")[2], message)]:
             return named
         return [name for name in params if _refused(model, name, params[name])] or list(params)
+
+    def step(self, run: Any) -> float | Adaptive:
+        """Seconds, or a step that follows its error."""
+        from passivo.run.adaptive import Adaptive
+
+        if isinstance(run.step, float | int):
+            self.count_steps(run, run.step)
+            return run.step
+        with self.at("run", "step"):
+            step = Adaptive(**dict(run.step))
+            step.pace(run.until, 1)
+            return step
 
     def count_steps(self, run: Any, step: Any, what: str = "one step") -> None:
         from passivo.run.record import whole_steps

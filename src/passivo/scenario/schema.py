@@ -494,10 +494,28 @@ InputSpec = Annotated[
 ]
 
 
+class AdaptiveStep(Section):
+    """Steps that follow their error: two at a time are compared with one of twice the size."""
+
+    tolerance: Positive = Field(description="of the error, as a share of each state's size")
+    first: Positive | None = Field(None, description="seconds of the first two steps")
+    least: Positive | None = Field(None, description="seconds of two steps below which the run stops")
+    most: Positive | None = Field(None, description="seconds of two steps at most")
+    sizes: dict[Name, Positive] = Field({}, description="state: the size against which its error counts")
+
+
+StepSpec = Annotated[
+    Annotated[Positive, _tag("seconds")] | Annotated[AdaptiveStep, _tag("adaptive")],
+    Discriminator(lambda value: "<adaptive>" if isinstance(value, Mapping | AdaptiveStep) else "<seconds>"),
+]
+
+
 class RunSpec(Section):
     """How long, in which steps."""
 
-    step: Positive = Field(_ABSENT, description="seconds; the parts of a network have steps of their own")
+    step: StepSpec = Field(
+        _ABSENT, description="seconds, or {tolerance: 1e-6}; the parts of a network have steps of their own"
+    )
     until: Positive = Field(description="seconds")
     record_every: int = Field(1, ge=1, description="keep every n-th row; all steps are booked")
     seed: int = Field(0, ge=0, description="of everything random")
