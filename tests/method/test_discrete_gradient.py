@@ -250,11 +250,12 @@ def test_each_part_has_a_correction_of_its_own():
     assert np.abs(ends[0][:2] - single.state).max() < 1e-13 and np.abs(ends[1][:2] - single.state).max() > 1e-4
 
 
-def test_states_without_energy_do_not_count():
+@every_method
+def test_states_without_energy_do_not_count(method):
     """The position of a free particle: however far it moves, the correction of the others is the same."""
     model = pv.System(["x", "p", "r"], "sqrt(1 + p**2) + cosh(r) + p*r**2/4", [[0, 1, 0], [-1, 0, 1], [0, -1, 0]])
     same = pv.System(["p", "r"], "sqrt(1 + p**2) + cosh(r) + p*r**2/4", [[0, 1], [-1, 0]])
-    parts = [pv.compile(m, pv.Gonzalez(), 0.3, start={"p": 2.0, "r": 0.5}, engine="python") for m in (model, same)]
+    parts = [pv.compile(m, method, 0.3, start={"p": 2.0, "r": 0.5}, engine="python") for m in (model, same)]
     for _ in range(20):
         for part in parts:
             part.step()

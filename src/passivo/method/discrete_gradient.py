@@ -97,10 +97,12 @@ class SymmetrisedItohAbe(DiscreteGradient):
 
 def coordinate_slopes(energy: Any, ends: Ends, before: tuple[Any, ...], after: tuple[Any, ...]) -> list[Any]:
     """The slope along each coordinate with the coordinates `before` it and `after` it put in."""
+    import sympy as sp
+
     from passivo.kernel.slopes import slopes
 
     result = []
     for i, x in enumerate(ends.states):
         others = dict(zip(ends.states, (*before[:i], x, *after[i + 1 :])))
-        result.append(slopes(energy.xreplace(others), ends).get(i, 0))
+        result.append(slopes(energy.xreplace(others), ends).get(i, sp.Integer(0)))
     return result
