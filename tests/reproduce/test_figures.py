@@ -7,6 +7,7 @@ import pytest
 
 from passivo.errors import InputError
 from passivo.reproduce import haptics
+from passivo.reproduce.celledoni_fig2 import TURNS
 from passivo.reproduce.figure import Outcome, figure, figures
 from passivo.run.draw import write
 
@@ -52,6 +53,15 @@ def test_the_numbers_that_are_pinned(made):
     assert found(wall, "mean penetration of 0.5 to 1 s") == pytest.approx(4.8, abs=0.5)
     assert found(wall, "hand of 500 N/m and 30 N s/m: place") < 0.7 < 9 < found(wall, "500 N/m and 10 N s/m: place")
     assert found(made["borghesan-fig16"], "neither books nor encoder") <= 1e-11
+
+
+def test_a_braked_pendulum_turns_as_often_as_the_paper_says(made):
+    turned = {name: found(made["celledoni-fig2"], f"settled turns, {name}") for name in TURNS}
+    assert turned == TURNS == {"exact": 3, "AVF": 3, "ClosedLoopAVF": 3, "ImplicitMidpoint": 4, "Heun": 6}
+    assert 0.03 < found(made["celledoni-fig3"], "largest |input| [N m]") <= 0.06
+    assert found(made["celledoni-fig4"], "energy created by AVF") <= 1e-12
+    assert found(made["celledoni-fig5"], "random starts, median") < 0.8
+    assert found(made["celledoni-fig1"], "true kinematics: largest |sum|") <= 1e-14
 
 
 def test_the_compensation_leaves_mass_and_damper(made):

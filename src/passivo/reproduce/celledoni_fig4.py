@@ -9,7 +9,7 @@ import numpy as np
 from passivo.reproduce.celledoni import LINES, METHODS, PAPER, PENDULUM, label, stored, swinging, true_swing
 from passivo.reproduce.common import headline
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.run.draw import figure, legend
+from passivo.run.draw import decades, figure, legend
 
 
 def make(p: Mapping[str, float], advance: Advance) -> Outcome:
@@ -26,6 +26,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
             colour, style = LINES[name]
             kept = shown & (time > 0.0)
             axis.semilogy(time[kept], values[kept], color=colour, linestyle=style, label=label(name))
+        decades(axis.yaxis, *axis.get_ylim())
         axis.set_xlabel("time [s]")
         axis.set_ylabel("|H − exact H| [J]")
         legend(axis)

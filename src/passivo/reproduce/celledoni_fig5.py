@@ -12,7 +12,7 @@ from passivo.model.feedback import Feedback, Relation
 from passivo.reproduce.celledoni import LINES, METHODS, PAPER, label, solved, stored
 from passivo.reproduce.common import at_most, headline, progress_of, whole
 from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
-from passivo.run.draw import figure, legend
+from passivo.run.draw import decades, figure, legend
 from passivo.run.run import Run
 from passivo.run.simulate import simulate
 
@@ -74,6 +74,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         for name, values in error.items():
             colour, style = LINES[name]
             axis.semilogy(time[1:], np.maximum(values[1:], 1e-12), color=colour, linestyle=style, label=label(name))
+        decades(axis.yaxis, *axis.get_ylim())
         axis.set_xlabel("time [s]")
         axis.set_ylabel("|H − exact H| [J]")
         legend(axis)
