@@ -350,8 +350,7 @@ def check_polynomial(
     polynomial = energy.is_polynomial(*form.states)
     if form.states and (not polynomial or sp.Poly(energy, *form.states).total_degree() > degree):
         raise MethodError(
-            f"{type(method).__name__} steps {systems}, but this energy is not {shape}; "
-            "take EnergyConsistent or AVF"
+            f"{type(method).__name__} steps {systems}, but this energy is not {shape}; take EnergyConsistent or AVF"
         )
 
 
