@@ -8,7 +8,13 @@ from identities import compiled, energy
 from strategies import build
 from verify.methods import all_methods
 
-KEEPERS = {title: method for title, method in all_methods().items() if "energy" in method.preserves}
+# compositions go back in time, and refuse loss and feedback; turns need energies that are bowls
+SPECIAL = ("Composition", "StructureSplitting exact")
+KEEPERS = {
+    title: method
+    for title, method in all_methods().items()
+    if "energy" in method.preserves and not title.startswith(SPECIAL)
+}
 RUNGE_KUTTA = [pv.ExplicitEuler(), pv.ImplicitEuler(), pv.ImplicitMidpoint(), pv.Heun(), pv.RK4()]
 every_keeper = pytest.mark.parametrize("method", KEEPERS.values(), ids=list(KEEPERS))
 CANONICAL = [[0, 1], [-1, 0]]
