@@ -23,6 +23,7 @@ _WHERE = {
     "passivo.model.ports": ("Port", "effort", "flow"),
     "passivo.model.system": ("System",),
     "passivo.model.mechanical": ("Mechanical", "Linear"),
+    "passivo.model.constrained": ("Constrained",),
     "passivo.model.monolithic": ("Monolithic",),
     "passivo.model.rendering": ("Rendering",),
     "passivo.model.feedback": ("Feedback", "Relation"),
@@ -31,9 +32,10 @@ _WHERE = {
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
     "passivo.method.bounce": ("ExactBounce",),
+    "passivo.method.constrained": ("ConstrainedGradient", "ConstrainedSplitting"),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
-    "passivo.method.part": ("Part", "compile"),
+    "passivo.method.part": ("Part", "compile", "consistent"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
     "passivo.network.sample_hold": ("PassiveSampleHold",),
@@ -119,12 +121,14 @@ if TYPE_CHECKING:
     from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.constrained import ConstrainedGradient, ConstrainedSplitting  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
     from passivo.method.exact_hold import ExactHold  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
-    from passivo.method.part import Part, compile  # noqa: F401
+    from passivo.method.part import Part, compile, consistent  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
     from passivo.model import library  # noqa: F401
+    from passivo.model.constrained import Constrained  # noqa: F401
     from passivo.model.feedback import Feedback, Relation  # noqa: F401
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401
     from passivo.model.monolithic import Monolithic  # noqa: F401

@@ -9,6 +9,7 @@ STATES: int  # n
 WIDTH: int  # port components
 SIGNALS: int  # inputs without power
 STAGES: int  # inputs per step
+RECORDED_COUNT: int  # quantities of the method itself that a run records
 ROWS: int  # ledger rows: parts and connections
 ACCOUNTS_COUNT: int  # rows, and the total where there are several
 ROW_OF_STATE: tuple[int, ...]
@@ -65,6 +66,7 @@ SLOPES: int
 MEAN_GRADIENT: int
 INPUT: int
 USED: int
+RECORDED: int
 OUTPUT: int
 MEAN: int
 WORK: int

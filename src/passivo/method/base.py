@@ -32,6 +32,7 @@ class Method(ABC):
     allowance_share  of the largest (height above the minimum − created), which it may create and still be "booked"
     works_at_start  the work of a step is h y'u with the output y at its start
     needs_energy    it steps by the energy, and not laws of which none is known
+    keeps_constraints  it steps models with constraints (spec 3), and no others
     """
 
     order: ClassVar[int]
@@ -42,6 +43,7 @@ class Method(ABC):
     keeps_book: ClassVar[bool] = False
     works_at_start: ClassVar[Any] = False
     needs_energy: ClassVar[bool] = False
+    keeps_constraints: ClassVar[bool] = False
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0
 
@@ -55,6 +57,10 @@ class Method(ABC):
     def form_of(self, model: Model) -> Form:
         """The form that code is generated from: the model's own, unless the method has to fill something in."""
         return model.form
+
+    def recorded(self, model: Model) -> tuple[str, ...]:
+        """Quantities of its own that a run records, each a mean over the step; RECORDED holds their integrals."""
+        return ()
 
     def kernels_for(self, form: Form) -> tuple[Callable, ...]:
         """The kernels of a module: `kernels`, and those that depend on options or on the energy."""

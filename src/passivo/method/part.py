@@ -29,6 +29,8 @@ from passivo.method.one_stage import ExplicitEuler, ImplicitMidpoint
 from passivo.model.feedback import Law
 from passivo.model.system import Model
 
+CONSISTENT = 64.0  # |g| and |f| of a state, in units of their rounding
+
 
 @runtime_checkable
 class Part(Protocol):
@@ -354,6 +356,16 @@ def checked_method(model: Model, method: Any) -> Method:
             f"{type(method).__name__} steps by the energy, and nothing is known of that of the law {model.name!r}; "
             "leave the method out, or take RK4"
         )
+    if model.constraints and not method.keeps_constraints:
+        raise MethodError(
+            f"{type(method).__name__} knows nothing of constraints, and {model.name!r} has some "
+            f"({', '.join(model.constraints)}); take pv.ConstrainedSplitting() or pv.ConstrainedGradient()"
+        )
+    if method.keeps_constraints and not model.constraints:
+        raise MethodError(
+            f"{type(method).__name__} steps models with constraints (pv.Constrained), and {model.name!r} has none; "
+            "take pv.AVF() or another"
+        )
     return method.for_model(model)
 
 
@@ -409,6 +421,53 @@ def checked_allowance(value: Any) -> float | None:
     return joules
 
 
+def consistent(model: Model, start: Mapping[Any, float]) -> dict[str, float]:
+    """The state next to `start` that keeps the constraints of the model and their rates, whole: a `start` for runs.
+
+    Nearest in the metric of the kinetic energy. States that `start` does not name are at the model's minimum, or at 0.
+    """
+    from passivo.method.constrained import ConstrainedGradient
+
+    if not getattr(model, "constraints", None):
+        raise ModelError(f"only a pv.Constrained can be started inconsistently, {model!r} has no constraints")
+    method = ConstrainedGradient()
+    part = CompiledPart(model, method, 1.0, generate(model, method, {}, "python"), "python", {})
+    for name, value in checked_state(model, start).items():
+        part.state[model.states.index(name)] = value
+    part._refresh()
+    return _nearest(part)
+
+
+def _nearest(part: CompiledPart) -> dict[str, float]:
+    """The consistent state next to the present one, checked."""
+    twin = part.copy()
+    twin.state[:] = twin._section("NEAREST", twin.module.STATES)
+    twin._refresh()
+    if not (twin._section("ASTRAY", 2) <= CONSISTENT).all():
+        given = _numbers(dict(zip(part.model.states, part.state.tolist())))
+        raise InputError(
+            f"no state that keeps the constraints ({', '.join(part.model.constraints)}) was found near {given}; "
+            "begin closer to one"
+        )
+    return dict(zip(part.model.states, twin.state.tolist()))
+
+
+def _check_constraints(part: CompiledPart, what: str) -> None:
+    """Raise where the state does not keep the constraints, or where these are dependent."""
+    model, count = part.model, len(part.model.constraints)
+    state = dict(zip(model.states, part.state.tolist()))
+    model.check_start(state, part.params, what)  # pyright: ignore[reportAttributeAccessIssue]
+    if (part._section("ASTRAY", 2) <= CONSISTENT).all():
+        return
+    gaps = part._section("LAPSE", 4 * count).reshape(2, 2, count)[:, 0]
+    told = [f"{name} is off by {gaps[0, j]:.3g}, its rate by {gaps[1, j]:.3g}" for j, name in enumerate(model.constraints)]
+    try:
+        near = f"the nearest state that does, as pv.consistent(model, start) gives it: {_numbers(_nearest(part))}"
+    except InputError as error:
+        near = str(error)
+    raise InputError(f"{what} ({_numbers(state)}) does not keep the constraints: {'; '.join(told)}; {near}")
+
+
 def _check_state(part: CompiledPart, what: str, remedy: str) -> None:
     module = part.module
     part._section("NEXT", module.STATES)[:] = part.state
@@ -419,3 +478,5 @@ def _check_state(part: CompiledPart, what: str, remedy: str) -> None:
         raise InputError(f"{what} ({state}) lies outside the domain {getattr(part.model, 'domain', '')}; {remedy}")
     if not np.isfinite(part._section("ENERGY", module.ROWS)).all():
         raise InputError(f"the energy at {what} ({state}) is not finite; {remedy}")
+    if part.model.constraints:
+        _check_constraints(part, what)
