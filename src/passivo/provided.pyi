@@ -67,6 +67,7 @@ MEAN_GRADIENT: int
 INPUT: int
 USED: int
 RECORDED: int
+RECORDED_NOISE: int  # how much of them is rounding, in units of it
 OUTPUT: int
 MEAN: int
 WORK: int

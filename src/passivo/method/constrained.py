@@ -32,6 +32,7 @@ AT_REST = 4.0  # |g| in units of its rounding: nothing is left to correct
 NEARLY = 32.0  # ... where further corrections change nothing: still rounding
 FOLD = 0.2  # det(G1 W G0') against det(G0 W G0'): below it the multipliers are about to lose their root
 MOST_CORRECTIONS = 25
+RETURN = 1.0 / 64.0  # of what rounding left in g, taken back by a step: all at once would shake p by ε r m/h
 
 
 # -- shared kernels -----------------------------------------------------------------------------------------------------
@@ -88,12 +89,16 @@ def off(m, at):
 
 
 def ready(m):
-    """ASTRAY: g and f at STATE in units of their rounding; NEAREST: the state next to it that keeps both."""
+    """ASIDE: g and f at STATE; ASTRAY: the largest of each in units of its rounding; NEAREST: the state next to it that
+    keeps both."""
     for i in range(STATES):
         m[NEAREST + i] = m[STATE + i]
     lapse(m)
     m[ASTRAY] = off(m, LAPSE)
     m[ASTRAY + 1] = off(m, LAPSE + 2 * BARS)
+    for j in range(BARS):
+        m[ASIDE + j] = m[LAPSE + j]
+        m[ASIDE + BARS + j] = m[LAPSE + 2 * BARS + j]
     for _ in range(MOST_CORRECTIONS):
         if off(m, LAPSE) <= AT_REST:
             break
@@ -104,7 +109,9 @@ def ready(m):
             break
         back_r(m)
         lapse(m)
-    for _ in range(3):  # linear in p where the kinetic energy is quadratic
+    for _ in range(MOST_CORRECTIONS):  # also where nothing but rounding is left of p: that shrinks to 0
+        if off(m, LAPSE + 2 * BARS) <= AT_REST:
+            break
         for j in range(BARS):
             m[PULL + j] = m[LAPSE + 2 * BARS + j]
         stiffen(m)
@@ -119,7 +126,7 @@ def write_constraints(source: Source, layout: Layout, form: Form) -> dict[str, A
     import sympy as sp
 
     k, half = len(form.constraints), len(form.states) // 2
-    for name, size in (("BRACE", k * k), ("PULL", k), ("LAPSE", 4 * k), ("ASTRAY", 2), ("NEAREST", 2 * half)):
+    for name, size in (("BRACE", k * k), ("PULL", k), ("LAPSE", 4 * k), ("ASIDE", 2 * k), ("ASTRAY", 2), ("NEAREST", 2 * half)):
         layout.take(name, size)
     at = layout.sections
     here = Kinetics.of(form, form.states)
@@ -193,8 +200,13 @@ def record(form: Form, layout: Layout, strength: Any, place: tuple[Any, ...]) ->
 
     h, at = sp.Symbol("h#", real=True), layout.sections
     there = dict(zip(form.states, place))
-    rounding = [sp.Abs(s) * size for s, size in zip(strength, sizes(form, list(form.constraints.values())))]
+    here = Kinetics.of(form, form.states)
+    scales = sizes(form, here.g)
+    stiffness = (here.G * here.W * here.G.T).diagonal()
+    rounding = [sp.Abs(s) * size for s, size in zip(strength, scales)]
     outputs = [(f"m[{at['RECORDED'] + j}] +=", h * s) for j, s in enumerate(strength)]
+    noise = [(2 * size / (h * h * stiff)).xreplace(there) for size, stiff in zip(scales, stiffness)]
+    outputs += [(f"m[{at['RECORDED_NOISE'] + j}]", value) for j, value in enumerate(noise)]
     return [*outputs, (f"m[{at['SCALE']}] +=", sp.Add(*rounding).xreplace(there))]
 
 
@@ -398,6 +410,7 @@ class ConstrainedGradient(AVF):
     `g(r1) = 0`, with Ḡ a discrete Jacobian, `Ḡ Δr = Δg`: the constraints do no work, and
     `ΔH = h ỹ'u − lost` exactly, ỹ = U(r_m)'Δr/h, for every step. Feedback is solved in the step, with ỹ.
 
+    g(r1) = 0 is solved as `Ḡ Δr = 0`, which has no rounding of r in it, less a small share of what rounding left in g.
     The recorded λ is that of the step. The rate f is 0 in its middle; at its ends it is of the order h².
     """
 
@@ -426,10 +439,15 @@ class ConstrainedGradient(AVF):
         return record(form, layout, multipliers(form), ends.b)
 
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
-        from passivo.kernel.slopes import Ends
+        import sympy as sp
+
+        from passivo.kernel.slopes import Ends, slopes
 
         numbers = write_constraints(source, layout, form)
         ends = Ends.of(form.states)
-        rows = tuple(ends.at(g, ends.b) for g in form.constraints.values())
+        rows = tuple(
+            sp.Add(*(slope * ends.d[i] for i, slope in slopes(g, ends).items())) + RETURN * ends.at(g, ends.a)
+            for g in form.constraints.values()
+        )
         bound = replace(laws, unknown=(*laws.unknown, *multipliers(form)), relations=(*laws.relations, *rows))
         return {**numbers, **super().write(source, layout, form, bound)}

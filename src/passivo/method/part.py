@@ -251,10 +251,27 @@ class CompiledPart:
     def set(self, **params: float) -> None:
         """Change parameters; the energy this adds or takes is booked as `edited`."""
         values = self.model.changed({**self.params, **params})
-        before = self._energies()
+        before, kept = self._energies(), (self.params, self.state.copy())
+        self._put(values)
+        if self.model.constraints:
+            try:
+                self._follow_constraints()
+            except InputError:
+                self._put(kept[0])
+                self.state[:] = kept[1]
+                self._refresh()
+                raise
+        self._edit(before)
+
+    def _put(self, values: dict[str, float]) -> None:
         self._section("PARAM", len(values))[:] = list(values.values())
         self.params = values
-        self._edit(before)
+
+    def _follow_constraints(self) -> None:
+        """Where other parameters moved the constraints away from the state, it goes to the nearest that keeps them."""
+        self._refresh()
+        if not self._section("ASTRAY", 1)[0] <= CONSISTENT:
+            self.state[:] = list(_nearest(self).values())
 
     def place(self, state: Mapping[str, float]) -> None:
         """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window opens."""
@@ -459,8 +476,8 @@ def _check_constraints(part: CompiledPart, what: str) -> None:
     model.check_start(state, part.params, what)  # pyright: ignore[reportAttributeAccessIssue]
     if (part._section("ASTRAY", 2) <= CONSISTENT).all():
         return
-    gaps = part._section("LAPSE", 4 * count).reshape(2, 2, count)[:, 0]
-    told = [f"{name} is off by {gaps[0, j]:.3g}, its rate by {gaps[1, j]:.3g}" for j, name in enumerate(model.constraints)]
+    gaps, rates = part._section("ASIDE", 2 * count).reshape(2, count)
+    told = [f"{name} is off by {gap:.3g}, its rate by {f:.3g}" for name, gap, f in zip(model.constraints, gaps, rates)]
     try:
         near = f"the nearest state that does, as pv.consistent(model, start) gives it: {_numbers(_nearest(part))}"
     except InputError as error:

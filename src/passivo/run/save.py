@@ -24,7 +24,7 @@ from passivo.network.network import Network
 from passivo.run.network_run import LinkRun, NetworkRun
 from passivo.run.run import FIELDS, Run
 
-FORMAT = 2
+FORMAT = 3
 NETWORK_FIELDS = ("time", "ledger", "accounts")
 LARGEST = 2**35  # bytes of an array; a run records far less
 PACKAGES = ("numpy", "numba", "llvmlite", "sympy")
