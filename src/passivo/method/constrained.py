@@ -133,9 +133,13 @@ def write_constraints(source: Source, layout: Layout, form: Form) -> dict[str, A
     slots = layout.slots("NEAREST", form.states)
     pull = [sp.Symbol(f"pull#{j}", real=True) for j in range(k)]
     pulled = {**slots, **layout.slots("PULL", pull)}
-    gaps = [*here.g, *sizes(form, here.g), *here.f, *sizes(form, here.f)]
+    stiffness = here.G * here.W * here.G.T
+    # a motion is none where its energy is rounding twice over: at rest momenta are all noise
+    height = sp.Add(*(sp.Abs(x * sp.diff(form.energy, x)) for x in form.states[:half]))
+    rates = [size + sp.sqrt(2 * stiffness[j, j] * height) for j, size in enumerate(sizes(form, here.f))]
+    gaps = [*here.g, *sizes(form, here.g), *here.f, *rates]
     source.leaf("lapse", "m", slots, [(f"m[{at['LAPSE'] + j}]", gap) for j, gap in enumerate(gaps)], guarded=True)
-    source.leaf("stiffen", "m", slots, here.into(at["BRACE"], here.G * here.W * here.G.T), guarded=True)
+    source.leaf("stiffen", "m", slots, here.into(at["BRACE"], stiffness), guarded=True)
     force = here.G.T * sp.Matrix(pull)
     for name, first, moves in (("back_r", 0, here.W * force), ("back_p", half, force)):
         outputs = [(f"m[{at['NEAREST'] + first + i}] -=", move) for i, move in enumerate(moves)]
@@ -257,6 +261,8 @@ def solve(m, h):
     for _ in range(MOST_CORRECTIONS):
         close(m)
         gap = off(m, REACH)
+        for j in range(BARS):
+            m[DEFECT] = max(m[DEFECT], abs(m[REACH + j]))
         if gap <= AT_REST or (gap <= NEARLY and gap > 0.5 * last):
             return OK
         if not gap < inf:
@@ -307,7 +313,7 @@ class ConstrainedSplitting(Method):
         check_separable(form)
         numbers = write_constraints(source, layout, form)
         k, half = len(form.constraints), len(form.states) // 2
-        sections = ("POINT", 2 * half), ("NU", k), ("MU", k), ("REACH", 2 * k)
+        sections = ("POINT", 2 * half), ("NU", k), ("MU", k), ("REACH", 2 * k), ("KICKS", half)
         for name, size in sections:
             layout.take(name, size)
         at = layout.sections
@@ -317,19 +323,23 @@ class ConstrainedSplitting(Method):
         slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout), h: "h"}
         slots.update({**layout.slots("NU", nu), **layout.slots("MU", mu), **layout.slots("PULL", pull)})
 
-        flight, defined = flown(form, ends, h, nu)
-        middle, steps = flight
+        middle, steps, kicks, defined = flown(form, ends, h, nu)
         outputs = [(f"m[{at['POINT'] + i}]", x) for i, x in enumerate(middle)]
         outputs += [(f"m[{at['STEP'] + i}]", d) for i, d in enumerate(steps)]
         landed = dict(zip(ends.b, (a + d for a, d in zip(ends.a, steps))))
         reach = [row.xreplace(landed) for row in (*new.g, *at_end(form, ends, list(form.constraints.values())))]
         outputs += [(f"m[{at['REACH'] + j}]", row) for j, row in enumerate(reach)]
-        source.leaf("fly", "m, h", slots, outputs, defined, note="POINT in the middle, STEP but for μ, REACH: g(r1).")
+        outputs += [(f"m[{at['KICKS'] + i}]", size) for i, size in enumerate(kicks)]
+        note = "POINT in the middle, STEP but for μ, REACH: g(r1), KICKS: what momenta are summed from."
+        source.leaf("fly", "m, h", slots, outputs, defined, note=note)
 
         end = {b: ends.definitions[b] for b in ends.b}
         source.leaf("gauge", "m", slots, old.into(at["BRACE"], old.G * old.W * old.G.T), guarded=True)
         source.leaf("bend", "m", slots, old.into(at["BRACE"], new.G * new.W * old.G.T), end, guarded=True)
-        rates = [*new.f, *at_end(form, ends, Kinetics.of(form, form.states).f)]
+        summed = [sp.Symbol(f"kicks#{i}", real=True) for i in range(half)]
+        slots.update(layout.slots("KICKS", summed))
+        at_rest = dict(zip(ends.b[half:], summed))
+        rates = [*new.f, *(f.xreplace(at_rest) for f in at_end(form, ends, Kinetics.of(form, form.states).f))]
         outputs = [(f"m[{at['REACH'] + j}]", row) for j, row in enumerate(rates)]
         outputs += new.into(at["BRACE"], new.G * new.W * new.G.T)
         source.leaf("close", "m", slots, outputs, end, note="REACH: f at the end, and BRACE for it.", guarded=True)
@@ -353,8 +363,10 @@ def at_end(form: Form, ends: Ends, rows: list[Any]) -> list[Any]:
     return [ends.at(size, ends.b) for size in sizes(form, rows)]
 
 
-def flown(form: Form, ends: Ends, h: Any, nu: tuple[Any, ...]) -> tuple[tuple[list[Any], list[Any]], dict[Any, Any]]:
-    """(state in the middle, increments without μ) as symbols, and their definitions."""
+def flown(
+    form: Form, ends: Ends, h: Any, nu: tuple[Any, ...]
+) -> tuple[list[Any], list[Any], list[Any], dict[Any, Any]]:
+    """State in the middle, increments without μ, sizes that momenta are summed from; and definitions of the symbols."""
     import sympy as sp
 
     half = len(form.states) // 2
@@ -383,7 +395,11 @@ def flown(form: Form, ends: Ends, h: Any, nu: tuple[Any, ...]) -> tuple[tuple[li
     move = named("move", [h / 2 * (v + w) for v, w in zip(before, after)])
     last = named("last", [d - h / 4 * f for d, f in zip(second, force([a + d for a, d in zip(r0, move)]))])
     half_way = [a + d - h / 4 * f for a, d, f in zip(p0, first, force(middle))]
-    return ([*middle, *half_way], [*move, *last]), defined
+    ended = force([a + d for a, d in zip(r0, move)])
+    sums = zip(p0, force(r0), kick, force(middle), pushes, ended)
+    kicks = [sp.Add(*(sp.Abs(x) for x in (p, h / 4 * a, h / 2 * c, h / 2 * f, h * u, h / 4 * b)))
+             for p, a, c, f, u, b in sums]  # fmt: skip
+    return [*middle, *half_way], [*move, *last], kicks, defined
 
 
 def check_separable(form: Form) -> None:

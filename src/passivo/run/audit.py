@@ -239,7 +239,7 @@ class _Steps:
         finds a state by its energy knows it no better, and near a minimum that is a rough measure of the state. And
         constraints hold to rounding of the positions: momenta that differ by so much over a step are the same."""
         if self.run.model.constraints:
-            return self.moves(k) <= 64 * EPSILON * self.reach[: self.module.STATES // 2].max()
+            return self.moves(k, i) <= 64 * EPSILON * self.reach[: self.module.STATES // 2].max()
         if not self.module.KEEPS_BOOK:
             return False
         scratch, n = self.memory.copy(), self.module.STATES
@@ -251,9 +251,11 @@ class _Steps:
         worth, scale = (self.part_of(scratch, name, self.module.ROWS) for name in ("DIFFERENCE", "SCALE"))
         return bool(np.abs(worth).sum() <= 64 * EPSILON * scale.sum())
 
-    def moves(self, k: int) -> float:
-        """How far the difference between the recomputed state and the one in the file moves positions in a step."""
+    def moves(self, k: int, i: int) -> float:
+        """How far state i in the file is from the recomputed one; for momenta, how far they move positions in a step."""
         scratch, n = self.memory.copy(), self.module.STATES
+        if i < n // 2:
+            return float(abs(self.part_of(self.memory, "STATE", n)[i] - self.states[k + 1, i]))
         speeds = []
         for state in (self.part_of(self.memory, "STATE", n), self.states[k + 1]):
             self.part_of(scratch, "NEXT", n)[:] = state

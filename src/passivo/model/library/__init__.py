@@ -3,6 +3,7 @@
 from passivo.model.library.bodies import controlled_rigid_body, rigid_body, rigid_body_control
 from passivo.model.library.chains import toda_chain
 from passivo.model.library.circuits import dc_motor, lc_circuit, microphone
+from passivo.model.library.linkages import double_pendulum, four_bar, pendulum_chain, squeezer
 from passivo.model.library.mechanics import (
     bouncing_mass,
     damper,
@@ -23,16 +24,20 @@ __all__ = [
     "damper",
     "dc_motor",
     "device",
+    "double_pendulum",
     "duffing",
+    "four_bar",
     "kepler",
     "lc_circuit",
     "mass",
     "microphone",
     "oscillator",
     "pendulum",
+    "pendulum_chain",
     "rigid_body",
     "rigid_body_control",
     "spring",
+    "squeezer",
     "toda_chain",
     "unilateral_spring",
     "wall",
