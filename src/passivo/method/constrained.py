@@ -126,7 +126,14 @@ def write_constraints(source: Source, layout: Layout, form: Form) -> dict[str, A
     import sympy as sp
 
     k, half = len(form.constraints), len(form.states) // 2
-    for name, size in (("BRACE", k * k), ("PULL", k), ("LAPSE", 4 * k), ("ASIDE", 2 * k), ("ASTRAY", 2), ("NEAREST", 2 * half)):
+    for name, size in (
+        ("BRACE", k * k),
+        ("PULL", k),
+        ("LAPSE", 4 * k),
+        ("ASIDE", 2 * k),
+        ("ASTRAY", 2),
+        ("NEAREST", 2 * half),
+    ):
         layout.take(name, size)
     at = layout.sections
     here = Kinetics.of(form, form.states)

@@ -171,7 +171,9 @@ class Constrained(System):
         for j in range(place.shape[-1]):
             shift = np.zeros_like(place)
             shift[..., j] = size
-            columns.append((self.gaps(place + shift, params) - self.gaps(place - shift, params)) / (2 * size[..., None]))
+            columns.append(
+                (self.gaps(place + shift, params) - self.gaps(place - shift, params)) / (2 * size[..., None])
+            )
         return np.stack(columns, axis=-1)
 
     def check_start(self, state: Mapping[str, float], params: Mapping[str, float], what: str) -> None:
@@ -221,4 +223,3 @@ def redundant(titles: tuple[str, ...], slopes: np.ndarray, where: str) -> str:
         f"the constraints {', '.join(involved)} are not independent {where}: their forces are not determined; "
         "leave out one that follows from the others"
     )
-

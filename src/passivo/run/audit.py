@@ -193,7 +193,8 @@ class _Steps:
         self.ledger = run.arrays["ledger"].astype(np.longdouble)
         self.reach = np.abs(self.states).max(axis=0) if self.states.size else np.zeros(0)
         self.sizes = {
-            name: np.abs(np.nan_to_num(run.arrays[name])).max(axis=0, initial=0.0) for name in ("inputs", "outputs", "recorded")
+            name: np.abs(np.nan_to_num(run.arrays[name])).max(axis=0, initial=0.0)
+            for name in ("inputs", "outputs", "recorded")
         }
 
     def part_of(self, memory: np.ndarray, name: str, size: int) -> np.ndarray:
