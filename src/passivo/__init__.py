@@ -24,6 +24,7 @@ _WHERE = {
     "passivo.model.system": ("System",),
     "passivo.model.mechanical": ("Mechanical", "Linear"),
     "passivo.model.constrained": ("Constrained",),
+    "passivo.model.embedding": ("Embedding",),
     "passivo.model.monolithic": ("Monolithic",),
     "passivo.model.rendering": ("Rendering",),
     "passivo.model.feedback": ("Feedback", "Relation"),
@@ -129,6 +130,7 @@ if TYPE_CHECKING:
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
     from passivo.model import library  # noqa: F401
     from passivo.model.constrained import Constrained  # noqa: F401
+    from passivo.model.embedding import Embedding  # noqa: F401
     from passivo.model.feedback import Feedback, Relation  # noqa: F401
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401
     from passivo.model.monolithic import Monolithic  # noqa: F401

@@ -21,7 +21,8 @@ def lay_out(form: Form, stages: int, base: int = 0, recorded: int = 0) -> Layout
     for name, size in (
         ("TIME", 2), ("COUNT", 1), ("STATUS", 1),
         ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("CUTS", 1), ("LEVEL", 1), ("GAP", 1), ("DEFECT", 1),
-        ("STATE", n), ("PARAM", len(form.params)), ("INPUT", stages * (w + s)), ("USED", w + s), ("RECORDED", recorded), ("RECORDED_NOISE", recorded),
+        ("STATE", n), ("PARAM", len(form.params)), ("INPUT", stages * (w + s)), ("USED", w + s),
+        ("RECORDED", recorded), ("RECORDED_NOISE", recorded),
         ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
         ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n), ("END_GRADIENT", n),
         ("LOST", rows), ("RECEIVED", rows), ("CHANGE", rows), ("DIFFERENCE", rows), ("SCALE", rows), ("BOOKED", rows),

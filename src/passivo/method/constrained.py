@@ -35,7 +35,7 @@ MOST_CORRECTIONS = 25
 RETURN = 1.0 / 64.0  # of what rounding left in g, taken back by a step: all at once would shake p by ε r m/h
 
 
-# -- shared kernels -----------------------------------------------------------------------------------------------------
+# -- shared kernels --------------------------------------------------------------------------------------------------
 
 
 def brace(m):
@@ -221,7 +221,7 @@ def record(form: Form, layout: Layout, strength: Any, place: tuple[Any, ...]) ->
     return [*outputs, (f"m[{at['SCALE']}] +=", sp.Add(*rounding).xreplace(there))]
 
 
-# -- ConstrainedSplitting -----------------------------------------------------------------------------------------------
+# -- ConstrainedSplitting --------------------------------------------------------------------------------------------
 
 
 def solve(m, h):
@@ -424,7 +424,7 @@ def check_separable(form: Form) -> None:
         raise MethodError("ConstrainedSplitting takes no loss; take ConstrainedGradient, which books it exactly")
 
 
-# -- ConstrainedGradient ------------------------------------------------------------------------------------------------
+# -- ConstrainedGradient ---------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from passivo.model.system import System, check_names, name_list, number
 
 SEARCH = 40  # Gauss–Newton steps from a random place onto the constraints
 REACHED = 1e-9  # |g| against |∂g/∂r| |r|: a sampled place counts as consistent
+FLAT = 1e-4  # |∂g/∂r| against what it is elsewhere
 DEPENDENT = 1e-6  # least singular value of the normalised G: below it, rows are dependent
 
 
@@ -135,13 +136,29 @@ class Constrained(System):
                 "do they contradict each other, with these parameters?"
             )
         slopes = self.slopes(places, params)
-        if (dependent(slopes)).all():
+        self._check_steepness(slopes, params)
+        if dependent(slopes).all():
             raise ModelError(redundant(tuple(self.constraints), slopes[0], "wherever they hold"))
+
+    def _check_steepness(self, slopes: np.ndarray, params: Mapping[str, float]) -> None:
+        """A constraint that touches 0, as a square does, holds by no force."""
+        everywhere = self.slopes(self._starts(params), params)
+        usual = np.nanmedian(np.linalg.norm(everywhere, axis=-1), axis=0)
+        flat = (np.linalg.norm(slopes, axis=-1) <= FLAT * usual).all(axis=0)
+        for name, still in zip(self.constraints, flat):
+            if still:
+                raise ModelError(
+                    f"the constraint {name!r} ({self.constraints[name]}) has no slope wherever it holds, as a square "
+                    "has none; write it so that it changes its sign"
+                )
+
+    def _starts(self, params: Mapping[str, float]) -> np.ndarray:
+        samples = self._samples(params)
+        return np.stack([samples[name] for name in self.positions], axis=1)
 
     def _places(self, params: Mapping[str, float]) -> np.ndarray:
         """Random positions that keep the constraints, one row each: Gauss–Newton from the samples of `check`."""
-        samples = self._samples(params)
-        start = np.stack([samples[name] for name in self.positions], axis=1)
+        start = self._starts(params)
         if self._minimum is not None:
             lowest = [float(evaluate(self._minimum[name], params)) for name in self.positions]
             start = np.concatenate([[lowest], start])
@@ -218,7 +235,7 @@ def redundant(titles: tuple[str, ...], slopes: np.ndarray, where: str) -> str:
     shares = np.abs(np.linalg.svd(normalised(slopes).T)[2][-1])
     involved = [title for title, share in zip(titles, shares) if share > 1e-3]
     if len(involved) == 1:
-        return f"the constraint {involved[0]!r} has no slope {where}: its formula is a square, or stands still there"
+        return f"the constraint {involved[0]!r} has no slope {where}: its force is not determined"
     return (
         f"the constraints {', '.join(involved)} are not independent {where}: their forces are not determined; "
         "leave out one that follows from the others"

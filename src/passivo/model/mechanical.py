@@ -46,7 +46,7 @@ class Mechanical(System):
     ):
         coordinates = list(name_list(q, "the coordinates"))
         k = len(coordinates)
-        p = [_momentum(c) for c in coordinates] if momenta is None else list(name_list(momenta, "momenta"))
+        p = [momentum_name(c) for c in coordinates] if momenta is None else list(name_list(momenta, "momenta"))
         if len(p) != k or k == 0:
             raise ModelError(f"{k} coordinates need {k} momenta (and at least one of each), got {len(p)}")
         self.mass = square(mass, k, "mass matrix")
@@ -140,7 +140,7 @@ def _check_scope(what: str, matrix: Formulas, known: Sequence[str], momenta: Seq
             )
 
 
-def _momentum(coordinate: str) -> str:
+def momentum_name(coordinate: str) -> str:
     rest = coordinate[1:]
     return "p" + rest if coordinate[0] == "q" and (not rest or rest.isdigit()) else f"p_{coordinate}"
 

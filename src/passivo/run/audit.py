@@ -253,7 +253,7 @@ class _Steps:
         return bool(np.abs(worth).sum() <= 64 * EPSILON * scale.sum())
 
     def moves(self, k: int, i: int) -> float:
-        """How far state i in the file is from the recomputed one; for momenta, how far they move positions in a step."""
+        """How far state i in the file is from the recomputed one; for momenta, what they move in a step."""
         scratch, n = self.memory.copy(), self.module.STATES
         if i < n // 2:
             return float(abs(self.part_of(self.memory, "STATE", n)[i] - self.states[k + 1, i]))

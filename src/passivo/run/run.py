@@ -26,14 +26,15 @@ FIELDS = ("time", "states", "inputs", "outputs", "work", "ledger", "recorded", "
 
 
 class Run:
-    """`run["q"]` is a state, an input or what the method records over time; `run.work["force"]`, `run.outputs["force"]`, `ledger`, `verdict`.
+    """`run["q"]` is a state, an input or what the method records over time; `run.work["force"]`,
+    `run.outputs["force"]`, `ledger`, `verdict`.
 
     Labelled arrays carry the units of the model, joules and seconds: `run["q"].attrs["units"]`.
 
     An input stands at the end of the step in which it acted (the first row has none: NaN), and so does what a method
-    records, the mean of its step: the multipliers of constraints. Ledger columns are cumulative, `stored` is not. `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken
-    in halves; `faults` counts by name what a method could not step as it should; `stopped` says why a run ended early,
-    else it is empty.
+    records, a mean over its step, as the multipliers of constraints. Ledger columns are cumulative, `stored` is not.
+    `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken in halves; `faults` counts
+    by name what a method could not step as it should; `stopped` says why a run ended early, else it is empty.
     """
 
     def __init__(
