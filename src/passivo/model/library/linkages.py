@@ -78,17 +78,17 @@ def pendulum_chain(n: int = 3, l: float = 0.2, m: float = 0.1, g: float = 9.81) 
 
 
 def four_bar(
-    crank: float = 0.1, coupler: float = 0.4, rocker: float = 0.3, base: float = 0.4, m: float = 0.1, g: float = 9.81
+    crank: float = 0.1, coupler: float = 0.5, rocker: float = 0.4, base: float = 0.4, m: float = 0.1, g: float = 9.81
 ) -> Constrained:
     """A four-bar linkage: a crank from the origin to mass a, a coupler to mass b, a rocker from there to (base, 0).
 
-    crank, coupler, rocker, base  lengths in m, > 0; default 0.1, 0.4, 0.3 and 0.4, with which the crank turns fully
+    crank, coupler, rocker, base  lengths in m, > 0; default 0.1, 0.5, 0.4 and 0.4, with which the crank turns fully
     m                             both masses in kg, > 0; default 0.1
     g                             gravity in m/s², >= 0; default 9.81
 
-    States: positions ax, ay, bx, by in m, momenta pax, pay, pbx, pby in kg m/s; `pv.consistent` finds a start, as from
-    {"ay": 0.1, "bx": 0.4, "by": 0.3}. Port "crank" (effort): takes a torque in N m, gives the crank's rate in rad/s.
-    Recorded: multipliers "crank_bar", "coupler_bar" and "rocker_bar" in N/m.
+    States: positions ax, ay, bx, by in m, momenta pax, pay, pbx, pby in kg m/s; it can start from
+    {"ay": 0.1, "bx": 0.4, "by": 0.4}, and `pv.consistent` finds other starts. Port "crank" (effort): takes a torque in
+    N m, gives the crank's rate in rad/s. Recorded: multipliers "crank_bar", "coupler_bar" and "rocker_bar" in N/m.
     """
     bars = {
         "crank_bar": "ax**2 + ay**2 - crank_length**2",
@@ -111,7 +111,7 @@ def four_bar(
 
 def squeezer(k: float = 500.0, rest: float = 0.7, m: float = 0.1, b: float = 0.0) -> Constrained:
     """Two closed loops on one crank, after the squeezing mechanism of Andrews: a crank of 0.1 m from the origin to mass
-    a, couplers of 0.4 m to masses b and c, rockers of 0.3 m from these to (0.4, 0) and (−0.4, 0), and between b and c a
+    a, couplers of 0.5 m to masses b and c, rockers of 0.4 m from these to (0.4, 0) and (−0.4, 0), and between b and c a
     spring. In the plane of a table, without gravity.
 
     k     stiffness of the spring in N/m, >= 0; default 500
@@ -119,18 +119,18 @@ def squeezer(k: float = 500.0, rest: float = 0.7, m: float = 0.1, b: float = 0.0
     m     each mass in kg, > 0; default 0.1
     b     friction of b and c on the table in N s/m, >= 0; default 0
 
-    States: positions ax, ay, bx, by, cx, cy in m, momenta pax ... pcy in kg m/s; `pv.consistent` finds a start, as from
-    {"ay": 0.1, "bx": 0.4, "by": 0.3, "cx": -0.4, "cy": 0.3}. Port "crank" (effort): takes a torque in N m, gives the
+    States: positions ax, ay, bx, by, cx, cy in m, momenta pax ... pcy in kg m/s; it can start from
+    {"ay": 0.1, "bx": 0.4, "by": 0.4, "cx": -0.4, "cy": 0.4}. Port "crank" (effort): takes a torque in N m, gives the
     crank's rate in rad/s. Recorded: multipliers "crank_bar", "coupler_b", "rocker_b", "coupler_c", "rocker_c" in N/m.
     """
     places = [f"{point}{c}" for point in "abc" for c in "xy"]
     kinetic = " + ".join(f"p{place}**2" for place in places)
     bars = {
         "crank_bar": "ax**2 + ay**2 - 0.1**2",
-        "coupler_b": f"{_square(('bx', 'by'), ('ax', 'ay'))} - 0.4**2",
-        "rocker_b": f"{_square(('bx', 'by'), ('0.4', ''))} - 0.3**2",
-        "coupler_c": f"{_square(('cx', 'cy'), ('ax', 'ay'))} - 0.4**2",
-        "rocker_c": f"{_square(('cx', 'cy'), ('(-0.4)', ''))} - 0.3**2",
+        "coupler_b": f"{_square(('bx', 'by'), ('ax', 'ay'))} - 0.5**2",
+        "rocker_b": f"{_square(('bx', 'by'), ('0.4', ''))} - 0.4**2",
+        "coupler_c": f"{_square(('cx', 'cy'), ('ax', 'ay'))} - 0.5**2",
+        "rocker_c": f"{_square(('cx', 'cy'), ('(-0.4)', ''))} - 0.4**2",
     }
     rows = [["b" if i == j and i > 1 else 0 for j in range(6)] for i in range(6)]
     return Constrained(
