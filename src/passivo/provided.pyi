@@ -148,6 +148,29 @@ REACH: tuple[float, ...]
 def flight(m) -> None: ...  # MOBILITY and PUSH.
 def fall(q, v, a) -> float: ...
 
+# of a model with constraints
+BARS: int  # constraints
+BRACE: int  # a matrix over them, and a right hand side
+PULL: int
+LAPSE: int  # g at NEAREST and its rounding, the rate f and its rounding
+ASIDE: int  # g and f at STATE
+ASTRAY: int
+NEAREST: int
+NU: int  # multipliers at the start and at the end of a step
+MU: int
+MISSED: int  # what is left of g or f at the end of a step, and its rounding
+KICKS: int
+
+def lapse(m) -> None: ...  # LAPSE at NEAREST.
+def stiffen(m) -> None: ...  # BRACE = G W G' at NEAREST.
+def back_r(m) -> None: ...  # Move NEAREST by PULL, in its positions or in its momenta.
+def back_p(m) -> None: ...
+def gauge(m) -> None: ...  # BRACE = G W G' at the start of the step.
+def bend(m) -> None: ...  # The same between its end and its start.
+def fly(m, h) -> None: ...  # STEP without μ, POINT, MISSED: g at the end.
+def close(m) -> None: ...  # MISSED: f at the end; BRACE = G W G' there.
+def lay(m) -> None: ...  # Add the kick of PULL to STEP.
+
 # statuses
 OK: int
 UNCONVERGED: int

@@ -241,7 +241,7 @@ def solve(m, h):
     for _ in range(MOST_CORRECTIONS):
         fly(m, h)
         m[ITERATION] += 1.0
-        gap = off(m, REACH)
+        gap = off(m, MISSED)
         if gap <= AT_REST or (gap <= NEARLY and gap > 0.5 * last):
             found = True
             break
@@ -249,7 +249,7 @@ def solve(m, h):
             break
         last = gap
         for j in range(BARS):
-            m[PULL + j] = m[REACH + j]
+            m[PULL + j] = m[MISSED + j]
         bend(m)
         if brace(m) == 0.0:
             break
@@ -257,7 +257,7 @@ def solve(m, h):
             m[NU + j] += m[PULL + j] * (2.0 / (h * h))
     m[DEFECT] = 0.0
     for j in range(BARS):
-        m[DEFECT] = max(m[DEFECT], abs(m[REACH + j]))
+        m[DEFECT] = max(m[DEFECT], abs(m[MISSED + j]))
         m[PULL + j] = 0.0
     if not found:
         return UNCONVERGED
@@ -267,16 +267,16 @@ def solve(m, h):
     last = inf
     for _ in range(MOST_CORRECTIONS):
         close(m)
-        gap = off(m, REACH)
+        gap = off(m, MISSED)
         for j in range(BARS):
-            m[DEFECT] = max(m[DEFECT], abs(m[REACH + j]))
+            m[DEFECT] = max(m[DEFECT], abs(m[MISSED + j]))
         if gap <= AT_REST or (gap <= NEARLY and gap > 0.5 * last):
             return OK
         if not gap < inf:
             return UNCONVERGED
         last = gap
         for j in range(BARS):
-            m[PULL + j] = m[REACH + j]
+            m[PULL + j] = m[MISSED + j]
         if brace(m) == 0.0:
             return UNCONVERGED
         lay(m)
@@ -320,7 +320,7 @@ class ConstrainedSplitting(Method):
         check_separable(form)
         numbers = write_constraints(source, layout, form)
         k, half = len(form.constraints), len(form.states) // 2
-        sections = ("POINT", 2 * half), ("NU", k), ("MU", k), ("REACH", 2 * k), ("KICKS", half)
+        sections = ("POINT", 2 * half), ("NU", k), ("MU", k), ("MISSED", 2 * k), ("KICKS", half)
         for name, size in sections:
             layout.take(name, size)
         at = layout.sections
@@ -335,9 +335,9 @@ class ConstrainedSplitting(Method):
         outputs += [(f"m[{at['STEP'] + i}]", d) for i, d in enumerate(steps)]
         landed = dict(zip(ends.b, (a + d for a, d in zip(ends.a, steps))))
         reach = [row.xreplace(landed) for row in (*new.g, *at_end(form, ends, list(form.constraints.values())))]
-        outputs += [(f"m[{at['REACH'] + j}]", row) for j, row in enumerate(reach)]
+        outputs += [(f"m[{at['MISSED'] + j}]", row) for j, row in enumerate(reach)]
         outputs += [(f"m[{at['KICKS'] + i}]", size) for i, size in enumerate(kicks)]
-        note = "POINT in the middle, STEP but for μ, REACH: g(r1), KICKS: what momenta are summed from."
+        note = "POINT in the middle, STEP but for μ, MISSED: g(r1), KICKS: what momenta are summed from."
         source.leaf("fly", "m, h", slots, outputs, defined, note=note)
 
         end = {b: ends.definitions[b] for b in ends.b}
@@ -347,9 +347,9 @@ class ConstrainedSplitting(Method):
         slots.update(layout.slots("KICKS", summed))
         at_rest = dict(zip(ends.b[half:], summed))
         rates = [*new.f, *(f.xreplace(at_rest) for f in at_end(form, ends, Kinetics.of(form, form.states).f))]
-        outputs = [(f"m[{at['REACH'] + j}]", row) for j, row in enumerate(rates)]
+        outputs = [(f"m[{at['MISSED'] + j}]", row) for j, row in enumerate(rates)]
         outputs += new.into(at["BRACE"], new.G * new.W * new.G.T)
-        source.leaf("close", "m", slots, outputs, end, note="REACH: f at the end, and BRACE for it.", guarded=True)
+        source.leaf("close", "m", slots, outputs, end, note="MISSED: f at the end, and BRACE for it.", guarded=True)
         kick = new.G.T * sp.Matrix(pull)
         outputs = [(f"m[{at['STEP'] + half + i}] -=", move) for i, move in enumerate(kick)]
         source.leaf("lay", "m", slots, outputs, end, guarded=True)
