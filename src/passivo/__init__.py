@@ -23,6 +23,8 @@ _WHERE = {
     "passivo.model.ports": ("Port", "effort", "flow"),
     "passivo.model.system": ("System",),
     "passivo.model.mechanical": ("Mechanical", "Linear"),
+    "passivo.model.constrained": ("Constrained",),
+    "passivo.model.embedding": ("Embedding",),
     "passivo.model.monolithic": ("Monolithic",),
     "passivo.model.rendering": ("Rendering",),
     "passivo.model.feedback": ("Feedback", "Relation"),
@@ -34,10 +36,11 @@ _WHERE = {
     "passivo.method.composition": ("Composition",),
     "passivo.method.splitting": ("StructureSplitting",),
     "passivo.method.bounce": ("ExactBounce",),
+    "passivo.method.constrained": ("ConstrainedGradient", "ConstrainedSplitting"),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
     "passivo.method.non_iterative": ("Kahan", "SAV"),
-    "passivo.method.part": ("Part", "compile"),
+    "passivo.method.part": ("Part", "compile", "consistent"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
     "passivo.network.sample_hold": ("PassiveSampleHold",),
@@ -125,15 +128,18 @@ if TYPE_CHECKING:
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
     from passivo.method.composition import Composition  # noqa: F401
+    from passivo.method.constrained import ConstrainedGradient, ConstrainedSplitting  # noqa: F401
     from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
     from passivo.method.exact_hold import ExactHold  # noqa: F401
     from passivo.method.non_iterative import SAV, Kahan  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
-    from passivo.method.part import Part, compile  # noqa: F401
+    from passivo.method.part import Part, compile, consistent  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
     from passivo.method.splitting import StructureSplitting  # noqa: F401
     from passivo.model import library  # noqa: F401
+    from passivo.model.constrained import Constrained  # noqa: F401
+    from passivo.model.embedding import Embedding  # noqa: F401
     from passivo.model.feedback import Feedback, Relation  # noqa: F401
     from passivo.model.mechanical import Linear, Mechanical  # noqa: F401
     from passivo.model.monolithic import Monolithic  # noqa: F401

@@ -9,6 +9,7 @@ STATES: int  # n
 WIDTH: int  # port components
 SIGNALS: int  # inputs without power
 STAGES: int  # inputs per step
+RECORDED_COUNT: int  # quantities of the method itself that a run records
 ROWS: int  # ledger rows: parts and connections
 ACCOUNTS_COUNT: int  # rows, and the total where there are several
 ROW_OF_STATE: tuple[int, ...]
@@ -69,6 +70,8 @@ SLOPES: int
 MEAN_GRADIENT: int
 INPUT: int
 USED: int
+RECORDED: int
+RECORDED_NOISE: int  # how much of them is rounding, in units of it
 OUTPUT: int
 MEAN: int
 WORK: int
@@ -150,6 +153,29 @@ REACH: tuple[float, ...]
 
 def flight(m) -> None: ...  # MOBILITY and PUSH.
 def fall(q, v, a) -> float: ...
+
+# of a model with constraints
+BARS: int  # constraints
+BRACE: int  # a matrix over them, and a right hand side
+PULL: int
+LAPSE: int  # g at NEAREST and its rounding, the rate f and its rounding
+ASIDE: int  # g and f at STATE
+ASTRAY: int
+NEAREST: int
+NU: int  # multipliers at the start and at the end of a step
+MU: int
+MISSED: int  # what is left of g or f at the end of a step, and its rounding
+KICKS: int
+
+def lapse(m) -> None: ...  # LAPSE at NEAREST.
+def stiffen(m) -> None: ...  # BRACE = G W G' at NEAREST.
+def back_r(m) -> None: ...  # Move NEAREST by PULL, in its positions or in its momenta.
+def back_p(m) -> None: ...
+def gauge(m) -> None: ...  # BRACE = G W G' at the start of the step.
+def bend(m) -> None: ...  # The same between its end and its start.
+def fly(m, h) -> None: ...  # STEP without μ, POINT, MISSED: g at the end.
+def close(m) -> None: ...  # MISSED: f at the end; BRACE = G W G' there.
+def lay(m) -> None: ...  # Add the kick of PULL to STEP.
 
 # statuses
 OK: int

@@ -138,8 +138,9 @@ def random_point(model, rng):
 
 
 def test_every_function_is_tested():
-    """Laws that are no systems have tests of their own."""
-    assert set(library.__all__) == {*SYSTEMS, "rigid_body_control", "wall"}
+    """Laws that are no systems, and systems with constraints, have tests of their own."""
+    linkages = {"double_pendulum", "pendulum_chain", "four_bar", "squeezer"}
+    assert set(library.__all__) == {*SYSTEMS, *linkages, "rigid_body_control", "wall"}
 
 
 @pytest.mark.parametrize("name", SYSTEMS)
@@ -198,7 +199,7 @@ def test_building_needs_no_sympy():
     code = (
         "import sys; from passivo.model import library as L\n"
         "models = [getattr(L, name)() for name in L.__all__]\n"
-        "assert len(models) == 19 and 'sympy' not in sys.modules, 'sympy was imported'"
+        "assert len(models) == 23 and 'sympy' not in sys.modules, 'sympy was imported'"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 

@@ -81,7 +81,7 @@ def test_parts_keep_their_units():
 def test_every_library_system_states_all_its_units(name):
     model = getattr(pv.library, name)()
     if isinstance(model, pv.System):  # the rest are laws
-        assert set(model.units) == {*model.states, *model.signals, *model.params, *model.ports}
+        assert set(model.units) == {*model.states, *model.signals, *model.params, *model.ports, *model.constraints}
 
 
 def test_units_shape_no_code():

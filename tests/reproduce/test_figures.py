@@ -53,6 +53,11 @@ def test_the_numbers_that_are_pinned(made):
     assert found(wall, "mean penetration of 0.5 to 1 s") == pytest.approx(4.8, abs=0.5)
     assert found(wall, "hand of 500 N/m and 30 N s/m: place") < 0.7 < 9 < found(wall, "500 N/m and 10 N s/m: place")
     assert found(made["borghesan-fig16"], "neither books nor encoder") <= 1e-11
+    pendulum = made["castanos-fig4.2"]
+    assert found(pendulum, "sampled, 30 ms: largest rise") < 0 < 0.1 < found(pendulum, "sampled, 50 ms: largest rise")
+    assert found(pendulum, "sampled damping ends") == pytest.approx(42.80, abs=0.01)
+    assert found(pendulum, "in the step, 150 ms") < 0
+    assert found(pendulum, "as printed: error of the positions") == pytest.approx(0.078, abs=1e-3)
 
 
 def test_a_braked_pendulum_turns_as_often_as_the_paper_says(made):
@@ -81,6 +86,7 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("borghesan-fig13", {"k": 1000.0, "until": 0.3}),
         ("borghesan-fig16", {"ratio": 5.0, "until": 2.0, "encoder": 0.0}),
         ("simulation-issues-fig2", {"p0": 0.5, "steps": 10.0}),
+        ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),
     ],
 )
 def test_other_parameters_make_no_statements_about_the_paper(name, changes):

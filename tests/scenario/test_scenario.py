@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import passivo as pv
-from passivo.errors import ScenarioError
+from passivo.errors import MethodError, ScenarioError
 from passivo.method.catalogue import METHODS
 from passivo.network.catalogue import JUNCTIONS
 from passivo.scenario import reader, schema
@@ -42,6 +42,30 @@ def test_built_in_scenarios_run_and_are_passive(name):
     step = chosen.step if chosen.step is not None else float(chosen.model.tick * chosen.model.common)
     run = Scenario.load(name, [(("run", "until"), 40 * step, "test")]).simulate(engine="python")
     assert run.verdict.passive and run.steps == 40
+
+
+def test_a_system_with_constraints_in_a_file(tmp_path):
+    text = """
+system:
+  positions: [x, y]
+  momenta: [px, py]
+  energy: (px**2 + py**2)/(2*m) + m*g*y
+  constraints: {rod: x**2 + y**2 - l**2}
+  ports: {push: {effort: [1, 0]}}
+  params: {m: 0.5, g: 9.81, l: 0.5}
+  units: {rod: N/m}
+method: ConstrainedSplitting
+start: {x: 0.3, y: -0.4}
+run: {step: 0.01, until: 0.1}
+"""
+    run = scenario(tmp_path, text).simulate(engine="python")
+    assert run["rod"].attrs["units"] == "N/m" and run.steps == 10
+    assert "the constraint 'rod' uses 'k'" in mistake(tmp_path, text.replace("- l**2", "- k**2"))
+    with pytest.raises(MethodError, match=r"take pv\.ConstrainedSplitting\(\)"):
+        scenario(tmp_path, text.replace("ConstrainedSplitting", "AVF")).simulate(engine="python")
+    message = mistake(tmp_path, text.replace("x: 0.3", "x: 0.31"))
+    assert message.startswith("mine.yaml:") and "does not keep the constraint rod" in message
+    assert "the nearest state that does is {x: 0.30" in message
 
 
 def test_the_shipped_schema_is_the_one_of_the_models():

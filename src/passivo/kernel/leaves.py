@@ -13,15 +13,16 @@ from passivo.ledger import accounts
 from passivo.model.form import Form
 
 
-def lay_out(form: Form, stages: int, base: int = 0) -> Layout:
+def lay_out(form: Form, stages: int, base: int = 0, recorded: int = 0) -> Layout:
     """The sections of the memory that do not depend on the method; the memory of the part begins at `base`."""
     n, w, s, rows = len(form.states), len(form.inputs), len(form.signals), len(form.rows)
-    sizes = constants(form, stages)
+    sizes = constants(form, stages, recorded)
     layout = Layout(base)
     for name, size in (
         ("TIME", 2), ("COUNT", 1), ("STATUS", 1),
         ("ITERATION", 1), ("ITERATIONS_ALL", 1), ("CUTS", 1), ("LEVEL", 1), ("GAP", 1), ("DEFECT", 1),
         ("STATE", n), ("PARAM", len(form.params)), ("INPUT", stages * (w + s)), ("USED", w + s),
+        ("RECORDED", recorded), ("RECORDED_NOISE", recorded),
         ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
         ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n), ("END_GRADIENT", n),
         ("LOST", rows), ("RECEIVED", rows), ("CHANGE", rows), ("DIFFERENCE", rows), ("SCALE", rows), ("BOOKED", rows),
@@ -32,7 +33,7 @@ def lay_out(form: Form, stages: int, base: int = 0) -> Layout:
     return layout
 
 
-def constants(form: Form, stages: int) -> dict[str, Any]:
+def constants(form: Form, stages: int, recorded: int = 0) -> dict[str, Any]:
     """Sizes and tables of the generated module that follow from the model."""
     n, w, s, rows = len(form.states), len(form.inputs), len(form.signals), len(form.rows)
     count = rows + 1 if rows > 1 else 1
@@ -42,13 +43,14 @@ def constants(form: Form, stages: int) -> dict[str, Any]:
         "WIDTH": w,
         "SIGNALS": s,
         "STAGES": stages,
+        "RECORDED_COUNT": recorded,
         "ROWS": rows,
         "ROW_NAMES": tuple(row.name for row in form.rows) + (("total",) if rows > 1 else ()),
         "ACCOUNTS_COUNT": count,
         "ROW_OF_STATE": tuple(row_of_state[i] for i in range(n)) or (0,),
         "ROW_OF_INPUT": tuple(-1 if form.rows[r].opaque else r for r in form.input_rows) or (0,),
         "IS_OPAQUE": any(row.opaque for row in form.rows),
-        "REPORT_SIZE": 1 + n + (w + s) + 2 * w + accounts.LEDGER_COLUMNS * count,
+        "REPORT_SIZE": 1 + n + (w + s) + 2 * w + accounts.LEDGER_COLUMNS * count + recorded,
         "HAS_DOMAIN": form.domain is not None,
         "EPSILON": 2.0**-52,
     }

@@ -46,6 +46,8 @@ def tick(m, h):
     for k in range(WIDTH):
         m[WORK + k] = 0.0
         m[MEAN + k] = 0.0
+    for k in range(RECORDED_COUNT):
+        m[RECORDED + k] = 0.0
     for r in range(ROWS):
         m[LOST + r] = 0.0
         m[RECEIVED + r] = 0.0
@@ -71,6 +73,8 @@ def tick(m, h):
         return status
     for k in range(WIDTH):
         m[MEAN + k] /= h
+    for k in range(RECORDED_COUNT):
+        m[RECORDED + k] /= h
     book(m, h)
     return OK
 
@@ -88,7 +92,8 @@ def show_rows(m, at):
 
 
 def report(m):
-    """Fill REPORT: time, states, inputs, outputs, work per port component, and the columns of each account."""
+    """Fill REPORT: time, states, inputs, outputs, work per port component, the columns of each account, and what the
+    method itself records."""
     output(m)
     at = REPORT
     m[at] = m[TIME] + m[TIME + 1]
@@ -103,6 +108,9 @@ def report(m):
         m[at + k] = m[OUTPUT + k]
         m[at + WIDTH + k] = m[PORT_WORK + 2 * k] + m[PORT_WORK + 2 * k + 1]
     show_rows(m, at + 2 * WIDTH)
+    at += 2 * WIDTH + ACCOUNTS_COUNT * LEDGER_COLUMNS
+    for k in range(RECORDED_COUNT):
+        m[at + k] = m[RECORDED + k]
 
 
 def look(m):

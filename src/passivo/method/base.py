@@ -35,6 +35,7 @@ class Method(ABC):
     domain          in words, where it can step at all; empty: wherever the model can
     strokes         (share of the step, kind) of each stroke, for methods that step by these (`method/strokes.py`)
     symmetric       a step of −h undoes a step of h; with strokes and order 2, a `Composition` can be made of it
+    keeps_constraints  it steps models with constraints (spec 3), and no others
     """
 
     order: ClassVar[int]
@@ -46,6 +47,7 @@ class Method(ABC):
     works_at_start: ClassVar[Any] = False
     needs_energy: ClassVar[bool] = False
     domain: ClassVar[str] = ""
+    keeps_constraints: ClassVar[bool] = False
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0
     strokes: ClassVar[Any] = ()
@@ -68,6 +70,10 @@ class Method(ABC):
     def form_of(self, model: Model) -> Form:
         """The form that code is generated from: the model's own, unless the method has to fill something in."""
         return model.form
+
+    def recorded(self, model: Model) -> tuple[str, ...]:
+        """Quantities of its own that a run records, each a mean over the step; RECORDED holds their integrals."""
+        return ()
 
     def kernels_for(self, form: Form) -> tuple[Callable, ...]:
         """The kernels of a module: `kernels`, and those that depend on options or on the energy."""

@@ -10,6 +10,7 @@ from passivo.method.base import Method
 from passivo.method.bounce import ExactBounce
 from passivo.method.closed_loop import ClosedLoopAVF
 from passivo.method.composition import Composition
+from passivo.method.constrained import ConstrainedGradient, ConstrainedSplitting
 from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold
@@ -22,10 +23,11 @@ from passivo.method.told import Told
 ALL = (
     ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
     Gonzalez, ItohAbe, SymmetrisedItohAbe, StructureSplitting, Composition, Kahan, SAV,
-    EnergyConsistent, ExactHold, ExactBounce,
+    EnergyConsistent, ExactHold, ExactBounce, ConstrainedSplitting, ConstrainedGradient,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
-GENERAL = {name: cls for name, cls in METHODS.items() if cls is not ExactBounce}  # the others step one kind of thing
+SPECIAL = (ExactBounce, ConstrainedSplitting, ConstrainedGradient)  # each steps one kind of thing
+GENERAL = {name: cls for name, cls in METHODS.items() if cls not in SPECIAL}
 
 
 class Foreign(Method):

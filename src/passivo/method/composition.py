@@ -104,6 +104,10 @@ class Composition(Method):
         return self.base.needs_energy
 
     @property
+    def keeps_constraints(self) -> bool:  # type: ignore[override]
+        return self.base.keeps_constraints
+
+    @property
     def strokes(self) -> tuple[Stroke, ...]:  # type: ignore[override]
         return tuple((share * part, kind) for share in self.shares for part, kind in self.base.strokes)
 

@@ -123,11 +123,12 @@ def part_piece(
         offsets[name] = (at, port.width)
         at += port.width
     laws = laws_of(form, offsets, formulas)
-    layout = lay_out(form, stages, base)
+    recorded = len(method.recorded(model))
+    layout = lay_out(form, stages, base, recorded)
     layout.take("COUNTERS", len(method.counters))
     source = Source(layout, layout.slots("PARAM", form.params))
     write_model(source, layout, form, laws.feedback)
-    numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages)}
+    numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}", **constants(form, stages, recorded)}
     numbers.update(method.write(source, layout, form, laws))
     source.finish()
     own = method.kernels_for(form)

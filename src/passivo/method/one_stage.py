@@ -54,6 +54,10 @@ class OneStage(Method):
         """x' in states, gradient symbols and inputs: the field that is stepped."""
         return form.flow
 
+    def gathered(self, form: Form, ends: Ends, layout: Layout) -> list[tuple[str, Any]]:
+        """What `gather` shall store besides: (target, formula in the symbols of `ends` and h#)."""
+        return []
+
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
         import sympy as sp
 
@@ -79,10 +83,10 @@ class OneStage(Method):
         slots.update(self.kept(layout, form))
         constants = write_equation(source, layout, equation, slots)
 
-        slots.update({**layout.slots("AVERAGE", averages), **laws.slots(layout, constants)})
+        slots.update({**layout.slots("AVERAGE", averages), **laws.slots(layout, constants), h: "h"})
         defined = {**ends.definitions, **equation.through}
         outputs = [(f"m[{at['GRADIENT'] + i}]", g) for i, g in enumerate(form.gradient)]
-        outputs += laws.used(form, layout, place)
+        outputs += [*laws.used(form, layout, place), *self.gathered(form, ends, layout)]
         source.leaf("gather", "m, h", slots, outputs, defined, note="Mean gradient and inputs of the step.")
         write_weigh(source, layout, form, slots, place, ends.definitions)
         return {**constants, **tables(self.strokes)}

@@ -29,6 +29,8 @@ from passivo.method.one_stage import ExplicitEuler, ImplicitMidpoint
 from passivo.model.feedback import Law
 from passivo.model.system import Model
 
+CONSISTENT = 64.0  # |g| and |f| of a state, in units of their rounding
+
 
 @runtime_checkable
 class Part(Protocol):
@@ -250,10 +252,27 @@ class CompiledPart:
     def set(self, **params: float) -> None:
         """Change parameters; the energy this adds or takes is booked as `edited`."""
         values = self.model.changed({**self.params, **params})
-        before = self._energies()
+        before, kept = self._energies(), (self.params, self.state.copy())
+        self._put(values)
+        if self.model.constraints:
+            try:
+                self._follow_constraints()
+            except InputError:
+                self._put(kept[0])
+                self.state[:] = kept[1]
+                self._refresh()
+                raise
+        self._edit(before)
+
+    def _put(self, values: dict[str, float]) -> None:
         self._section("PARAM", len(values))[:] = list(values.values())
         self.params = values
-        self._edit(before)
+
+    def _follow_constraints(self) -> None:
+        """Where other parameters moved the constraints away from the state, it goes to the nearest that keeps them."""
+        self._refresh()
+        if not self._section("ASTRAY", 1)[0] <= CONSISTENT:
+            self.state[:] = list(_nearest(self).values())
 
     def place(self, state: Mapping[str, float]) -> None:
         """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window opens."""
@@ -355,6 +374,16 @@ def checked_method(model: Model, method: Any) -> Method:
             f"{type(method).__name__} steps by the energy, and nothing is known of that of the law {model.name!r}; "
             "leave the method out, or take RK4"
         )
+    if model.constraints and not method.keeps_constraints:
+        raise MethodError(
+            f"{type(method).__name__} knows nothing of constraints, and {model.name!r} has some "
+            f"({', '.join(model.constraints)}); take pv.ConstrainedSplitting() or pv.ConstrainedGradient()"
+        )
+    if method.keeps_constraints and not model.constraints:
+        raise MethodError(
+            f"{type(method).__name__} steps models with constraints (pv.Constrained), and {model.name!r} has none; "
+            "take pv.AVF() or another"
+        )
     return method.for_model(model)
 
 
@@ -410,6 +439,53 @@ def checked_allowance(value: Any) -> float | None:
     return joules
 
 
+def consistent(model: Model, start: Mapping[Any, float]) -> dict[str, float]:
+    """The state next to `start` that keeps the constraints of the model and their rates, whole: a `start` for runs.
+
+    Nearest in the metric of the kinetic energy. States that `start` does not name are at the model's minimum, or at 0.
+    """
+    from passivo.method.constrained import ConstrainedGradient
+
+    if not getattr(model, "constraints", None):
+        raise ModelError(f"only a pv.Constrained can be started inconsistently, {model!r} has no constraints")
+    method = ConstrainedGradient()
+    part = CompiledPart(model, method, 1.0, generate(model, method, {}, "python"), "python", {})
+    for name, value in checked_state(model, start).items():
+        part.state[model.states.index(name)] = value
+    part._refresh()
+    return _nearest(part)
+
+
+def _nearest(part: CompiledPart) -> dict[str, float]:
+    """The consistent state next to the present one, checked."""
+    twin = part.copy()
+    twin.state[:] = twin._section("NEAREST", twin.module.STATES)
+    twin._refresh()
+    if not (twin._section("ASTRAY", 2) <= CONSISTENT).all():
+        given = _numbers(dict(zip(part.model.states, part.state.tolist())))
+        raise InputError(
+            f"no state that keeps the constraints ({', '.join(part.model.constraints)}) was found near {given}; "
+            "begin closer to one"
+        )
+    return dict(zip(part.model.states, twin.state.tolist()))
+
+
+def _check_constraints(part: CompiledPart, what: str) -> None:
+    """Raise where the state does not keep the constraints, or where these are dependent."""
+    model, count = part.model, len(part.model.constraints)
+    state = dict(zip(model.states, part.state.tolist()))
+    model.check_start(state, part.params, what)  # pyright: ignore[reportAttributeAccessIssue]
+    if (part._section("ASTRAY", 2) <= CONSISTENT).all():
+        return
+    gaps, rates = part._section("ASIDE", 2 * count).reshape(2, count)
+    told = [f"{name} is off by {gap:.3g}, its rate by {f:.3g}" for name, gap, f in zip(model.constraints, gaps, rates)]
+    try:
+        near = f"the nearest state that does, as pv.consistent(model, start) gives it: {_numbers(_nearest(part))}"
+    except InputError as error:
+        near = str(error)
+    raise InputError(f"{what} ({_numbers(state)}) does not keep the constraints: {'; '.join(told)}; {near}")
+
+
 def _check_state(part: CompiledPart, what: str, remedy: str) -> None:
     module = part.module
     part._section("NEXT", module.STATES)[:] = part.state
@@ -420,3 +496,5 @@ def _check_state(part: CompiledPart, what: str, remedy: str) -> None:
         raise InputError(f"{what} ({state}) lies outside the domain {getattr(part.model, 'domain', '')}; {remedy}")
     if not np.isfinite(part._section("ENERGY", module.ROWS)).all():
         raise InputError(f"the energy at {what} ({state}) is not finite; {remedy}")
+    if part.model.constraints:
+        _check_constraints(part, what)

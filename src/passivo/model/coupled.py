@@ -19,6 +19,10 @@ class Coupled(Model):
     """
 
     def __init__(self, model: Model, port: str, k: float, name: str):
+        if model.constraints:
+            raise ModelError(
+                f"{model.name!r} has constraints, which a coupling's spring does not keep; take pv.Direct()"
+            )
         self.inner, self.port, self.k, self.link = model, port, k, name
         self.parts = {"inner": model}
         self.name = model.name

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from passivo.errors import ModelError, nearest
+from passivo.model.constrained import Constrained
 from passivo.model.coupled import Coupled
 from passivo.model.handle import Handle
 from passivo.model.monolithic import Monolithic
 from passivo.model.rendering import Rendering
 from passivo.model.system import Model, System
 
-KINDS = ("System", "Monolithic", "Rendering", "Coupled", "Handle")
+KINDS = ("System", "Constrained", "Monolithic", "Rendering", "Coupled", "Handle")
 
 
 def model_from(description: Mapping[str, Any]) -> Model:
@@ -24,6 +25,8 @@ def model_from(description: Mapping[str, Any]) -> Model:
     try:
         if kind == "System":
             return System.from_description(description)
+        if kind == "Constrained":
+            return Constrained.from_description(description)
         if kind == "Rendering":
             return Rendering.from_description(description)
         if kind == "Handle":

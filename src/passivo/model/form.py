@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -30,7 +31,8 @@ class Form:
 
     s and d are the `source` and `drift` of a rendering law, formulas of states, inputs and signals, else empty.
     Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ. `minimum` is the
-    state of least energy, one formula of the parameters per state, or None where none is stated.
+    state of least energy, one formula of the parameters per state, or None where none is stated. `constraints` are
+    formulas g of the positions by name: 0 = g holds beside, and −λ ∂g/∂r is added to the momenta's x' (spec 3.1).
     """
 
     states: tuple[Any, ...]
@@ -49,6 +51,7 @@ class Form:
     minimum: tuple[Any, ...] | None
     source: tuple[Any, ...] = ()
     drift: tuple[Any, ...] = ()
+    constraints: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def energy(self) -> Any:

@@ -46,12 +46,12 @@ class Mechanical(System):
     ):
         coordinates = list(name_list(q, "the coordinates"))
         k = len(coordinates)
-        p = [_momentum(c) for c in coordinates] if momenta is None else list(name_list(momenta, "momenta"))
+        p = [momentum_name(c) for c in coordinates] if momenta is None else list(name_list(momenta, "momenta"))
         if len(p) != k or k == 0:
             raise ModelError(f"{k} coordinates need {k} momenta (and at least one of each), got {len(p)}")
-        self.mass = _square(mass, k, "mass matrix")
+        self.mass = square(mass, k, "mass matrix")
         self.potential = to_text(potential)
-        self.friction = _square(loss, k, "loss") if loss is not None else tuple(("0",) * k for _ in range(k))
+        self.friction = square(loss, k, "loss") if loss is not None else tuple(("0",) * k for _ in range(k))
         known = [*coordinates, *map(str, params if isinstance(params, Mapping) else ())]
         for what, matrix in (("mass matrix", self.mass), ("potential", ((self.potential,),)), ("loss", self.friction)):
             _check_scope(what, matrix, known, p)
@@ -59,9 +59,9 @@ class Mechanical(System):
         super().__init__(
             states=coordinates + p,
             energy=_energy(self.mass, self.potential, p),
-            structure=[[*zero, *_unit(i, k, "1")] for i in range(k)] + [[*_unit(i, k, "-1"), *zero] for i in range(k)],
+            structure=canonical(k),
             loss=[[*zero, *zero]] * k + [[*zero, *row] for row in self.friction],
-            ports={name: _lift(name, port, k) for name, port in (ports or {}).items()},
+            ports={name: lift_port(name, port, k) for name, port in (ports or {}).items()},
             params=params,
             minimum=minimum,
             domain=domain,
@@ -140,16 +140,19 @@ def _check_scope(what: str, matrix: Formulas, known: Sequence[str], momenta: Seq
             )
 
 
-def _momentum(coordinate: str) -> str:
+def momentum_name(coordinate: str) -> str:
     rest = coordinate[1:]
     return "p" + rest if coordinate[0] == "q" and (not rest or rest.isdigit()) else f"p_{coordinate}"
 
 
-def _unit(i: int, k: int, value: str) -> list[str]:
-    return [value if j == i else "0" for j in range(k)]
+def canonical(k: int) -> list[list[str]]:
+    """J = [[0, 1], [−1, 0]] of k positions and k momenta."""
+    unit = lambda i, value: [value if j == i else "0" for j in range(2 * k)]  # noqa: E731
+    return [unit(k + i, "1") for i in range(k)] + [unit(i, "-1") for i in range(k)]
 
 
-def _square(matrix: Any, k: int, what: str) -> Formulas:
+def square(matrix: Any, k: int, what: str) -> Formulas:
+    """A k × k matrix of formulas; for k = 1 a number or formula will do."""
     if k == 1 and not isinstance(matrix, list | tuple) and getattr(matrix, "shape", ()) in ((), None):
         matrix = [[matrix]]
     rows = formulas(matrix, f"the {what}")
@@ -158,7 +161,8 @@ def _square(matrix: Any, k: int, what: str) -> Formulas:
     return rows
 
 
-def _lift(name: str, port: Port, k: int) -> Port:
+def lift_port(name: str, port: Port, k: int) -> Port:
+    """A port that pushes k coordinates, as one of the 2 k states."""
     if not isinstance(port, Port) or port.kind != "effort":
         raise ModelError(f"port {name!r} of a mechanical system must be a pv.effort(...): it takes a generalised force")
     if len(port.matrix) != k:

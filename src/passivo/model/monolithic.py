@@ -44,6 +44,11 @@ class Monolithic(Model):
         for key, part in self.parts.items():
             if not isinstance(part, Model):
                 raise ModelError(f"part {key!r} must be a System, not {quoted(part)}")
+            if part.constraints:
+                raise ModelError(
+                    f"part {key!r} has constraints, which a Monolithic does not keep; write it in its own coordinates "
+                    "(pv.Embedding), or connect it in a pv.Network"
+                )
         ports = {f"{key}.{p}": port for key, part in self.parts.items() for p, port in part.ports.items()}
         self.connections = tuple(_connection(entry, ports) for entry in connections)
         ends = [end for _, *pair in self.connections for end in pair]

@@ -48,6 +48,7 @@ class Model(ABC):
     ports: dict[str, Port]
     signals: tuple[str, ...]
     units: Mapping[str, Unit] = MappingProxyType({})
+    constraints: Mapping[str, str] = MappingProxyType({})  # name -> formula that stays 0: see Constrained
     opaque: bool = False  # nothing is known of its energy
 
     @property
@@ -149,7 +150,8 @@ class System(Model):
         self.params = {str(k): number(v, f"parameter {str(k)!r}") for k, v in (params or {}).items()}
         self.ports = {str(k): port for k, port in (ports or {}).items()}
         check_names(states=self.states, parameters=self.params, ports=self.ports, signals=self.signals)
-        self.units = checked_units(units, {**dict.fromkeys(self.states + self.signals), **self.params}, self.ports)
+        plain = {**dict.fromkeys(self.states + self.signals), **self.params, **self.constraints}
+        self.units = checked_units(units, plain, self.ports)
         for state in self.positions:
             if state not in self.states:
                 raise ModelError(f"positions name {quoted(state)}, which is no state; {nearest(state, self.states)}")

@@ -206,7 +206,8 @@ class _Steps:
         self.ledger = run.arrays["ledger"].astype(np.longdouble)
         self.reach = np.abs(self.states).max(axis=0) if self.states.size else np.zeros(0)
         self.sizes = {
-            name: np.abs(np.nan_to_num(run.arrays[name])).max(axis=0, initial=0.0) for name in ("inputs", "outputs")
+            name: np.abs(np.nan_to_num(run.arrays[name])).max(axis=0, initial=0.0)
+            for name in ("inputs", "outputs", "recorded")
         }
 
     def part_of(self, memory: np.ndarray, name: str, size: int) -> np.ndarray:
@@ -251,7 +252,10 @@ class _Steps:
 
     def worthless(self, k: int, i: int) -> bool:
         """Whether state i in the file differs from the recomputed one by rounding of the energy alone. A method that
-        finds a state by its energy knows it no better, and near a minimum that is a rough measure of the state."""
+        finds a state by its energy knows it no better, and near a minimum that is a rough measure of the state. And
+        constraints hold to rounding of the positions: momenta that differ by so much over a step are the same."""
+        if self.run.model.constraints:
+            return self.moves(k, i) <= 64 * EPSILON * self.reach[: self.module.STATES // 2].max()
         if not self.module.KEEPS_BOOK:
             return False
         scratch, n = self.memory.copy(), self.module.STATES
@@ -262,6 +266,18 @@ class _Steps:
         self.module.difference(scratch)
         worth, scale = (self.part_of(scratch, name, self.module.ROWS) for name in ("DIFFERENCE", "SCALE"))
         return bool(np.abs(worth).sum() <= 64 * EPSILON * scale.sum())
+
+    def moves(self, k: int, i: int) -> float:
+        """How far state i in the file is from the recomputed one; for momenta, what they move in a step."""
+        scratch, n = self.memory.copy(), self.module.STATES
+        if i < n // 2:
+            return float(abs(self.part_of(self.memory, "STATE", n)[i] - self.states[k + 1, i]))
+        speeds = []
+        for state in (self.part_of(self.memory, "STATE", n), self.states[k + 1]):
+            self.part_of(scratch, "NEXT", n)[:] = state
+            self.module.end_gradient(scratch)
+            speeds.append(self.part_of(scratch, "END_GRADIENT", n)[n // 2 :].copy())
+        return float(np.abs(speeds[0] - speeds[1]).max() * self.run.step)
 
     def book(self, k: int) -> None:
         """Book the step with the energy change between the stored states, and compare every column of every row."""
@@ -298,7 +314,7 @@ class _Steps:
             self.say(k, f"{what} is {here} in the file, recomputed {again}")
 
     def compare_signals(self, k: int) -> None:
-        """Inputs, outputs and the work of each port component."""
+        """Inputs, outputs, the work of each port component, and what the method recorded."""
         module, run = self.module, self.run
         self.part_of(self.memory, "STATE", module.STATES)[:] = self.states[k + 1]
         module.output(self.memory)
@@ -306,15 +322,19 @@ class _Steps:
         width = (
             64 * EPSILON * (np.abs(run.arrays["work"][k + 1]) + self.part_of(self.books, "SCALE", module.ROWS).sum())
         )
+        names = self.part.input_names
+        noise = EPSILON * self.part_of(self.memory, "RECORDED_NOISE", module.RECORDED_COUNT)
+        own = 1e-11 * self.sizes["recorded"] + 1000 * noise
         pairs = (
             ("input", run.arrays["inputs"][k + 1], "USED", 1e-11 * self.sizes["inputs"]),
             ("output", run.arrays["outputs"][k + 1], "OUTPUT", 1e-11 * self.sizes["outputs"]),
             ("work", work, "WORK", width + 64 * EPSILON * np.abs(work)),
+            ("recorded", run.arrays["recorded"][k + 1], "RECORDED", own),
         )
         for name, stored, section, allowed in pairs:
             found = self.part_of(self.memory, section, len(stored))
             for i in np.nonzero(~(np.abs(found - stored) <= allowed))[0]:
-                what = f"{name} {self.part.input_names[i]}"
+                what = f"{name} {(run.recorded if section == 'RECORDED' else names)[i]}"
                 self.say(k, f"{what} is {stored[i]:.9g} in the file, recomputed {float(found[i]):.9g}")
 
     def verdict(self) -> Verdict:

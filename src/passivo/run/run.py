@@ -23,19 +23,20 @@ if TYPE_CHECKING:
 
 COLUMNS = ("stored", "work", "lost", "edited", "created", "booked", "faults")
 UNITS = {name: "1" if name == "faults" else "J" for name in COLUMNS}
-FIELDS = ("time", "sizes", "states", "inputs", "outputs", "work", "ledger", "accounts")
+FIELDS = ("time", "sizes", "states", "inputs", "outputs", "work", "ledger", "recorded", "accounts")
 
 
 class Run:
-    """`run["q"]` is a state or an input over time; `run.work["force"]`, `run.outputs["force"]`, `ledger`, `verdict`.
+    """`run["q"]` is a state, an input or what the method records over time; `run.work["force"]`,
+    `run.outputs["force"]`, `ledger`, `verdict`.
 
     Labelled arrays carry the units of the model, joules and seconds: `run["q"].attrs["units"]`.
 
-    An input stands at the end of the step in which it acted (the first row has none: NaN). Ledger columns are
-    cumulative, `stored` is not. `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken
-    in halves; `faults` counts by name what a method could not step as it should; `stopped` says why a run ended early,
-    else it is empty. `step` is the mean step of a run by `Adaptive`, which is its `pace`; `sizes` are all its steps
-    where every row was kept.
+    An input stands at the end of the step in which it acted (the first row has none: NaN), and so does what a method
+    records, a mean over its step, as the multipliers of constraints. Ledger columns are cumulative, `stored` is not.
+    `iterations` are Newton iterations per step, `cut_steps` the steps that had to be taken in halves; `faults` counts
+    by name what a method could not step as it should; `stopped` says why a run ended early, else it is empty. `step` is
+    the mean step of a run by `Adaptive`, which is its `pace`; `sizes` are all its steps where every row was kept.
     """
 
     def __init__(
@@ -54,8 +55,8 @@ class Run:
     ):
         module = part.module
         n, w, s, count = module.STATES, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT
-        edges = np.cumsum([0, 1, n, w + s, w, w, len(COLUMNS) * count])
-        time, states, given, outputs, work, ledger = (rows[:, a:b] for a, b in pairwise(edges))
+        edges = np.cumsum([0, 1, n, w + s, w, w, len(COLUMNS) * count, module.RECORDED_COUNT])
+        time, states, given, outputs, work, ledger, recorded = (rows[:, a:b] for a, b in pairwise(edges))
         ticks = np.minimum(np.arange(len(rows)) * every, steps)
         self._fill(
             model=part.model,
@@ -81,10 +82,11 @@ class Run:
             time=ticks * part.dt if pace is None else time[:, 0].copy(),
             sizes=np.empty(0) if sizes is None else sizes,
             states=states,
-            inputs=np.vstack([np.full((1, w + s), np.nan), given[1:]]),
+            inputs=_from_first_step(given),
             outputs=outputs,
             work=work,
             ledger=ledger.reshape(len(rows), count, len(COLUMNS)),
+            recorded=_from_first_step(recorded),
             accounts=part.memory[module.ACCOUNTS : module.ACCOUNTS + count * A.ACCOUNT_SIZE].copy(),
         )
 
@@ -130,10 +132,19 @@ class Run:
             return self._series(name, values, self.model.unit(name))
         if name in self.inputs:
             return self.inputs[name]
-        raise InputError(f"the run has no {name!r}; {nearest(name, [*self.model.states, *self.inputs])}")
+        if name in self.recorded:
+            values = self.arrays["recorded"][:, self.recorded.index(name)]
+            return self._series(name, values, self.model.unit(name))
+        known = [*self.model.states, *self.inputs, *self.recorded]
+        raise InputError(f"the run has no {name!r}; {nearest(name, known)}")
 
     def _series(self, name: str, values: np.ndarray, unit: str) -> xr.DataArray:
         return series(name, values, unit, self.time)
+
+    @property
+    def recorded(self) -> tuple[str, ...]:
+        """Names of the quantities that the method itself recorded."""
+        return self.method.recorded(self.model)
 
     @property
     def inputs(self) -> _Components:
@@ -200,6 +211,8 @@ class Run:
         columns = {"t [s]": self.time} | dict(zip(states, self.arrays["states"].T))
         for group in (self.inputs, self.outputs, self.work):
             columns.update(zip(group.labels(), self.arrays[group.field].T))
+        titles = [_heading(name, self.model.unit(name)) for name in self.recorded]
+        columns.update(zip(titles, self.arrays["recorded"].T))
         return columns | {f"{name} [{UNITS[name]}]": self.arrays["ledger"][:, -1, i] for i, name in enumerate(COLUMNS)}
 
     def audit(self) -> Any:
@@ -257,6 +270,11 @@ def ledger_dataset(values: np.ndarray, parts: list[str], time: np.ndarray) -> xr
         {name: (("time", "part"), values[:, :, i], {"units": UNITS[name]}) for i, name in enumerate(COLUMNS)},
         coords={"time": ("time", time, {"units": "s"}), "part": [*parts, "total"]},
     )
+
+
+def _from_first_step(rows: np.ndarray) -> np.ndarray:
+    """Rows of what belongs to a step: the first one has none."""
+    return np.vstack([np.full((1, rows.shape[1]), np.nan), rows[1:]])
 
 
 class _Components(Mapping):

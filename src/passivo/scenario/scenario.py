@@ -184,10 +184,21 @@ def _refused(model: Any, name: str, value: float) -> bool:
     return False
 
 
+def _nearest(model: Any, state: Mapping[str, float]) -> str:
+    from passivo.method.part import consistent
+
+    try:
+        near = consistent(model, state)
+    except PassivoError as error:
+        return str(error)
+    return "the nearest state that does is {" + ", ".join(f"{name}: {value!r}" for name, value in near.items()) + "}"
+
+
 def _bad_starts(model: Any, state: Mapping[str, float], prefix: str = "") -> Iterator[tuple[list[str], str]]:
     """For each part that cannot start in `state`: the states that matter, and a sentence."""
     import numpy as np
 
+    from passivo.model.constrained import Constrained
     from passivo.model.expression import evaluate, names
     from passivo.model.monolithic import Monolithic
     from passivo.model.system import System
@@ -215,6 +226,13 @@ def _bad_starts(model: Any, state: Mapping[str, float], prefix: str = "") -> Ite
     elif not np.isfinite(energy := evaluate(model.energy, scope)):
         used, shown = told(model.energy)
         yield used, f"the energy is {energy} at {shown}; choose another start"
+    elif isinstance(model, Constrained):
+        place = np.array([values[name] for name in model.positions])
+        for (title, text), gap in zip(model.constraints.items(), model.gaps(place, model.params)):
+            if not abs(gap) <= 1e-12 * float(np.abs(model.slopes(place, model.params)).sum() * np.abs(place).max()):
+                used, shown = told(text)
+                near = _nearest(model, {name: state[prefix + name] for name in model.states})
+                yield used, f"{shown} does not keep the constraint {title}, {quoted(text)} is {gap:g}; {near}"
 
 
 class _Build:
@@ -318,6 +336,7 @@ class _Build:
 
     def model(self, spec: Any, path: tuple[Any, ...], name: str) -> Model:
         """The model at `path`; one of formulas or parts takes the given name."""
+        from passivo.model.constrained import Constrained
         from passivo.model.mechanical import Mechanical
         from passivo.model.monolithic import Monolithic
         from passivo.model.system import System
@@ -337,6 +356,8 @@ class _Build:
                     return schema.LIBRARY[fields.pop("library")](**fields)
                 case schema.MechanicalSystem():
                     return Mechanical(fields.pop("coordinates"), **fields, name=name)
+                case schema.ConstrainedSystem():
+                    return Constrained(**fields, name=name)
                 case _:
                     return System(**fields, name=name)
 

@@ -278,6 +278,22 @@ class MechanicalSystem(Section):
     units: Units = Field({}, description=UNITS)
 
 
+class ConstrainedSystem(Section):
+    """A mechanical system with constraints between its positions, as `pv.Constrained`."""
+
+    positions: list[Name] = Field(description="names of the positions", min_length=2, max_length=MOST_NAMES)
+    momenta: list[Name] = Field(description="names of the momenta, one per position", max_length=MOST_NAMES)
+    energy: Formula = Field(description="H in joules, a formula of positions, momenta and params")
+    constraints: dict[Name, Formula] = Field(description="name: a formula of the positions that stays 0", min_length=1)
+    ports: dict[Name, PortSpec] = Field({}, description="name: {effort: column}, one entry per position")
+    loss: Matrix | None = Field(None, description="B, symmetric and >= 0, acts on velocities")
+    params: dict[Name, Number] = Field({}, description="name: value")
+    minimum: dict[Name, Formula] | None = Field(None, description="the state of least energy; also the default start")
+    domain: Formula | None = Field(None, description="a condition such as x > 0")
+    limits: list[Formula] = Field([], description="conditions on params, such as l > 0")
+    units: Units = Field({}, description=UNITS)
+
+
 class Composition(Section):
     """Systems joined port to port and stepped as one, as `pv.Monolithic`."""
 
@@ -362,13 +378,17 @@ def _unclear(value: Any) -> Any:
     raise ValueError(f"a system needs one of the keys {', '.join(keys)}; {shortened(dict(value))} has none of them")
 
 
-_KEYS = {"parts": "composition", "coordinates": "mechanical", "states": "expressions", "energy": "expressions"}
+_KEYS = {
+    "parts": "composition", "coordinates": "mechanical", "constraints": "constrained", "states": "expressions",
+    "energy": "expressions",
+}  # fmt: skip
 _NEVER = WithJsonSchema({"not": {}})
 SystemSpec = Annotated[
     Union[
         Annotated[Any, BeforeValidator(_library_name), WithJsonSchema({"enum": list(LIBRARY)}), _tag("short")],
         Annotated[Expressions, _tag("expressions")],
         Annotated[MechanicalSystem, _tag("mechanical")],
+        Annotated[ConstrainedSystem, _tag("constrained")],
         Annotated[Composition, _tag("composition")],
         *(Annotated[model, _tag(name)] for name, model in _LIBRARY_MODELS.items()),
         Annotated[Any, BeforeValidator(_unknown_library), _NEVER, _tag("unknown")],

@@ -72,14 +72,19 @@ def network_streams(network: CompiledNetwork) -> list[Stream]:
 
 
 def _signals(part: CompiledPart, prefix: str) -> dict[str, Column]:
-    """States and inputs; an input stands at the end of the step in which it acted, so the first row has none."""
-    model, n = part.model, part.module.STATES
+    """States, inputs and what the method records; the latter two stand at the end of their step, the first row has
+    none."""
+    model, module = part.model, part.module
+    n = module.STATES
     states = {f"{prefix}{name}": Column(1 + i, model.unit(name)) for i, name in enumerate(model.states)}
     names = part.input_names
     inputs = {
         f"{prefix}{name}": Column(1 + n + k, model.unit(name.split("[")[0]), first=1) for k, name in enumerate(names)
     }
-    return {**inputs, **states}
+    last = module.REPORT_SIZE - module.RECORDED_COUNT
+    own = part.method.recorded(model)
+    recorded = {f"{prefix}{name}": Column(last + k, model.unit(name), first=1) for k, name in enumerate(own)}
+    return {**inputs, **recorded, **states}
 
 
 def _ledger_at(part: CompiledPart) -> int:

@@ -3,6 +3,7 @@
 from passivo.model.library.bodies import controlled_rigid_body, heavy_top, rigid_body, rigid_body_control
 from passivo.model.library.chains import toda_chain
 from passivo.model.library.circuits import dc_motor, lc_circuit, microphone
+from passivo.model.library.linkages import double_pendulum, four_bar, pendulum_chain, squeezer
 from passivo.model.library.mechanics import (
     bouncing_mass,
     damper,
@@ -23,7 +24,9 @@ __all__ = [
     "damper",
     "dc_motor",
     "device",
+    "double_pendulum",
     "duffing",
+    "four_bar",
     "heavy_top",
     "kepler",
     "lc_circuit",
@@ -31,9 +34,11 @@ __all__ = [
     "microphone",
     "oscillator",
     "pendulum",
+    "pendulum_chain",
     "rigid_body",
     "rigid_body_control",
     "spring",
+    "squeezer",
     "toda_chain",
     "unilateral_spring",
     "wall",
