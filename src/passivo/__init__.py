@@ -30,6 +30,7 @@ _WHERE = {
     "passivo.method.one_stage": ("ExplicitEuler", "SymplecticEuler", "ImplicitEuler", "ImplicitMidpoint", "AVF"),
     "passivo.method.runge_kutta": ("Heun", "RK4"),
     "passivo.method.closed_loop": ("ClosedLoopAVF",),
+    "passivo.method.collocation": ("Collocation",),
     "passivo.method.bounce": ("ExactBounce",),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
     from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.collocation import Collocation  # noqa: F401
     from passivo.method.energy_consistent import EnergyConsistent  # noqa: F401
     from passivo.method.exact_hold import ExactHold  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401

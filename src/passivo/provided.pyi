@@ -95,6 +95,8 @@ DIRECTION: int
 PIVOT: int
 MAGNITUDE: int
 AVERAGE: int
+INCREMENTS: int  # of every stage: d, and the mean gradient
+GRADIENTS: int
 ITERATION: int
 ITERATIONS_ALL: int
 CUTS: int
@@ -166,7 +168,7 @@ def expand(m, h) -> None: ...  # STEP from UNKNOWN.
 def residual(m, h) -> None: ...  # RESIDUAL of the step's equation.
 def jacobian(m, h) -> None: ...  # MATRIX of its derivatives by the unknowns.
 def magnitude(m, h) -> None: ...  # MAGNITUDE: sum of |terms| of each residual.
-def sample(m, tau, weight) -> None: ...  # Add one Gauss node to the averages.
+def sample(m, q) -> None: ...  # Add Gauss node q to the averages.
 def gather(m, h) -> None: ...  # GRADIENT of the step, and the inputs USED.
 def weigh(m, h) -> None: ...  # Add WORK, MEAN, LOST, RECEIVED of a stage of weight h.
 def weigh_node(m, h, tau, weight) -> None: ...  # One Gauss node of the same.

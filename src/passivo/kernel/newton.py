@@ -28,7 +28,7 @@ def average(m):
         m[AVERAGE + i] = 0.0
     level = int(m[LEVEL])
     for q in range(LEVEL_START[level], LEVEL_START[level + 1]):
-        sample(m, NODES[q], WEIGHTS[q])
+        sample(m, q)
 
 
 def evaluate(m, h):
@@ -234,7 +234,7 @@ def predict(m, h):
 
 
 def enough_nodes(m, h):
-    """Whether |ḡ·d − ΔH| is rounding (spec 2.2), or no longer shrinks with more nodes and is next to rounding."""
+    """Whether |Σ ḡ_j·d_j − ΔH| is rounding (spec 2.2), or no longer shrinks with more nodes and is next to rounding."""
     expand(m, h)
     average(m)
     gather(m, h)
@@ -242,8 +242,11 @@ def enough_nodes(m, h):
     size = 0.0
     for i in range(STATES):
         m[NEXT + i] = m[STATE + i] + m[STEP + i]
-        gap += m[GRADIENT + i] * m[STEP + i]
-        size += (abs(m[STATE + i]) + abs(m[STEP + i])) * abs(m[GRADIENT + i])
+        for s in range(STAGES):
+            d = m[INCREMENTS + s * STATES + i]
+            g = m[GRADIENTS + s * STATES + i]
+            gap += g * d
+            size += (STAGE_WEIGHTS[s] * abs(m[STATE + i]) + abs(d)) * abs(g)
     difference(m)
     for r in range(ROWS):
         gap -= m[DIFFERENCE + r]

@@ -9,6 +9,7 @@ from passivo.errors import MethodError, nearest
 from passivo.method.base import Method
 from passivo.method.bounce import ExactBounce
 from passivo.method.closed_loop import ClosedLoopAVF
+from passivo.method.collocation import Collocation
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold
 from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler
@@ -17,7 +18,7 @@ from passivo.method.told import Told
 
 ALL = (
     ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
-    EnergyConsistent, ExactHold, ExactBounce,
+    Collocation, EnergyConsistent, ExactHold, ExactBounce,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
 GENERAL = {name: cls for name, cls in METHODS.items() if cls is not ExactBounce}  # the others step one kind of thing

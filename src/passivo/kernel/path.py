@@ -1,0 +1,123 @@
+"""The way a step takes from its increments: `X(τ) = a + Σ_k d_k v_k(τ)`, the places on it, the averages along it (spec 2.4).
+
+With the Lagrange polynomials ℓ_k of the Gauss nodes c_k and their weights b_k: `d_k = h b_k K_k` and `v_k' = ℓ_k/b_k`.
+Then X(1) = a + Σ d_k, stage j averages with `∫ v_j' f(X) dτ`, and whatever the energy is,
+`Σ_j ḡ_j·d_j = ∫ ∇H(X)·X' dτ = ΔH`. One stage is the straight line, v = τ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sympy as sp
+
+from passivo.kernel.slopes import Ends, gauss
+
+
+@dataclass(frozen=True)
+class Path:
+    """The increments of a step, stage after stage, and the places that follow from them.
+
+    a        the old state
+    d        s·n increments: stage k moves state i by d[k·n + i]
+    places   symbol -> (i, shares): the place a_i + Σ_k shares[k] d[k·n + i]
+    nodes    X(c_j) for every stage, a place for each state
+    weights  b_j
+    ends     the two ends of a straight line, None for a path of several stages
+    """
+
+    states: tuple[Any, ...]
+    a: tuple[Any, ...]
+    d: tuple[Any, ...]
+    places: dict[Any, tuple[int, tuple[Any, ...]]]
+    nodes: tuple[tuple[Any, ...], ...]
+    weights: tuple[float, ...]
+    ends: Ends | None = None
+
+    @classmethod
+    def straight(cls, ends: Ends) -> Path:
+        """From a to b = a + d, by way of m."""
+        places: dict[Any, tuple[int, tuple[Any, ...]]] = {b: (i, (sp.Integer(1),)) for i, b in enumerate(ends.b)}
+        places.update({m: (i, (sp.Rational(1, 2),)) for i, m in enumerate(ends.m)})
+        return cls(ends.states, ends.a, ends.d, places, (ends.m,), (1.0,), ends)
+
+    @classmethod
+    def collocation(cls, states: tuple[Any, ...], stages: int) -> Path:
+        """By way of the Gauss nodes."""
+        ends = Ends.of(states)
+        if stages == 1:
+            return cls.straight(ends)
+        points, weights = gauss(stages)
+        shares, _ = ways(stages, points)
+        make = lambda tag, j: tuple(sp.Symbol(f"{s.name}'{tag}{j}", real=True) for s in states)  # noqa: E731
+        nodes = tuple(make("at", j) for j in range(stages))
+        d = tuple(symbol for k in range(stages) for symbol in make("step", k))
+        reach = [tuple(sp.Float(float(share)) for share in row) for row in shares]
+        places = {z: (i, reach[j]) for j, node in enumerate(nodes) for i, z in enumerate(node)}
+        return cls(states, ends.a, d, places, nodes, tuple(float(b) for b in weights))
+
+    @property
+    def stages(self) -> int:
+        return len(self.nodes)
+
+    @property
+    def definitions(self) -> dict[Any, Any]:
+        """Every place from old state and increments."""
+        return {
+            place: self.a[i] + sp.Add(*(share * self.d[j] for j, share in self.reach(place).items()))
+            for place, (i, _) in self.places.items()
+        }
+
+    @property
+    def moving(self) -> set[Any]:
+        return {*self.d, *self.places}
+
+    def reach(self, place: Any) -> dict[int, Any]:
+        """Increment -> its share in a place."""
+        i, shares = self.places[place]
+        return {k * len(self.states) + i: share for k, share in enumerate(shares)}
+
+    def through(self, j: int) -> list[Any]:
+        """The places that move with increment j."""
+        return [place for place, (i, _) in self.places.items() if i == j % len(self.states)]
+
+    def moved_with(self, formula: Any) -> list[int]:
+        """The increments that move a formula in the states."""
+        n = len(self.states)
+        return [j for j in range(len(self.d)) if self.states[j % n] in formula.free_symbols]
+
+    def at(self, expression: Any, which: Sequence[Any]) -> Any:
+        return expression.xreplace(dict(zip(self.states, which)))
+
+
+def ways(stages: int, points: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+    """v_k and v_k' at some points, a row for each point: rounded once, or energies would not add up to rounding.
+
+    In Legendre polynomials P of σ = 2τ − 1: v_k' = Σ_m (2m + 1) P_m(σ_k) P_m(σ), ∫₀^τ P_m = (P_{m+1} − P_{m−1})/(4m + 2).
+    """
+    sigma = 2 * np.asarray(points, dtype=np.longdouble) - 1
+    nodes = np.polynomial.legendre.leggauss(stages)[0].astype(np.longdouble)
+    for _ in range(2):  # to the last digit of the longer format
+        values = _legendre(stages + 1, nodes)
+        nodes = nodes - values[stages] * (nodes**2 - 1) / (stages * (nodes * values[stages] - values[stages - 1]))
+    at_nodes, here = _legendre(stages + 1, nodes), _legendre(stages + 1, sigma)
+    whole, rate = [], []
+    for k in range(stages):
+        slope, way = here[0] * at_nodes[0][k], (sigma + 1) / 2
+        for m in range(1, stages):
+            slope = slope + (2 * m + 1) * at_nodes[m][k] * here[m]
+            way = way + at_nodes[m][k] * (here[m + 1] - here[m - 1]) / 2
+        whole.append(way)
+        rate.append(slope)
+    return np.array(whole).T, np.array(rate).T
+
+
+def _legendre(count: int, x: np.ndarray) -> list[np.ndarray]:
+    """P_0 … P_count at x."""
+    values = [np.ones_like(x), x]
+    for m in range(1, count):
+        values.append(((2 * m + 1) * x * values[m] - m * values[m - 1]) / (m + 1))
+    return values
