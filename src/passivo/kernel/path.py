@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-from passivo.kernel.slopes import Ends, gauss
+from passivo.kernel.slopes import Ends
 
 
 @dataclass(frozen=True)
@@ -50,14 +50,13 @@ class Path:
         ends = Ends.of(states)
         if stages == 1:
             return cls.straight(ends)
-        points, weights = gauss(stages)
-        shares, _ = ways(stages, points)
+        shares, rates = ways(stages, (1 + _nodes(stages)) / 2)
         make = lambda tag, j: tuple(sp.Symbol(f"{s.name}'{tag}{j}", real=True) for s in states)  # noqa: E731
         nodes = tuple(make("at", j) for j in range(stages))
         d = tuple(symbol for k in range(stages) for symbol in make("step", k))
         reach = [tuple(sp.Float(float(share)) for share in row) for row in shares]
         places = {z: (i, reach[j]) for j, node in enumerate(nodes) for i, z in enumerate(node)}
-        return cls(states, ends.a, d, places, nodes, tuple(float(b) for b in weights))
+        return cls(states, ends.a, d, places, nodes, tuple(float(1 / rate) for rate in rates.diagonal()))
 
     @property
     def stages(self) -> int:
@@ -99,11 +98,7 @@ def ways(stages: int, points: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     In Legendre polynomials P of σ = 2τ − 1: v_k' = Σ_m (2m + 1) P_m(σ_k) P_m(σ), ∫₀^τ P_m = (P_{m+1} − P_{m−1})/(4m + 2).
     """
     sigma = 2 * np.asarray(points, dtype=np.longdouble) - 1
-    nodes = np.polynomial.legendre.leggauss(stages)[0].astype(np.longdouble)
-    for _ in range(2):  # to the last digit of the longer format
-        values = _legendre(stages + 1, nodes)
-        nodes = nodes - values[stages] * (nodes**2 - 1) / (stages * (nodes * values[stages] - values[stages - 1]))
-    at_nodes, here = _legendre(stages + 1, nodes), _legendre(stages + 1, sigma)
+    at_nodes, here = _legendre(stages + 1, _nodes(stages)), _legendre(stages + 1, sigma)
     whole, rate = [], []
     for k in range(stages):
         slope, way = here[0] * at_nodes[0][k], (sigma + 1) / 2
@@ -113,6 +108,15 @@ def ways(stages: int, points: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
         whole.append(way)
         rate.append(slope)
     return np.array(whole).T, np.array(rate).T
+
+
+def _nodes(stages: int) -> np.ndarray:
+    """The Gauss nodes on [−1, 1], by Newton's method to the last digit of the longer format."""
+    x = np.polynomial.legendre.leggauss(stages)[0].astype(np.longdouble)
+    for _ in range(2):
+        values = _legendre(stages, x)
+        x = x - values[stages] * (x**2 - 1) / (stages * (x * values[stages] - values[stages - 1]))
+    return x
 
 
 def _legendre(count: int, x: np.ndarray) -> list[np.ndarray]:
