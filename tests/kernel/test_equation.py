@@ -8,10 +8,13 @@ from hypothesis import strategies as st
 
 import passivo as pv
 from passivo.kernel.equation import Equation
+from passivo.kernel.path import Path
 from passivo.kernel.slopes import Ends
 from strategies import cases
 
-METHODS = (pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF())
+STAGES = (pv.Collocation(1), pv.Collocation(2), pv.Collocation(3))
+METHODS = (pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF(), *STAGES)
+name_of = lambda method: type(method).__name__ + str(getattr(method, "stages", ""))  # noqa: E731
 
 
 def unknowns(model, method, **options):
@@ -63,10 +66,10 @@ def test_explicit_rows_are_evaluated_in_order():
     states = sp.symbols("x0:4", real=True)
     ends, h = Ends.of(states), sp.Symbol("h#", real=True)
     rows = [h * ends.b[1], h * ends.b[2], h * ends.b[3], h * ends.a[0]]
-    solved, explicit = Equation(ends, h, rows, {}).tear()
+    solved, explicit = Equation(Path.straight(ends), h, rows, {}).tear()
     assert solved == [] and explicit == [3, 2, 1, 0]
     rows[3] = h * ends.b[0]
-    solved, explicit = Equation(ends, h, rows, {}).tear()
+    solved, explicit = Equation(Path.straight(ends), h, rows, {}).tear()
     assert len(solved) == 1 and len(explicit) == 3
 
 
@@ -97,7 +100,7 @@ def compiled(case, method, **options):
     part = pv.compile(
         case.system, method, case.h, start=dict(zip(case.system.states, case.x)), engine="python", **options
     )
-    part.inputs[:] = case.u
+    part._set_input(case.u)
     part._section("USED", len(case.u))[:] = case.u
     return part
 
@@ -108,14 +111,14 @@ def check(part, rng, size):
         assert np.abs(matrix - numeric).max() <= 1e-8 * (1 + np.abs(numeric).max())
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", METHODS, ids=name_of)
 @settings(max_examples=8)
 @given(case=cases(largest=4), size=st.sampled_from([1.0, 1e-2, 0.0]))
 def test_jacobian_of_random_systems(method, case, size):
     check(compiled(case, method), case.rng, size)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", METHODS, ids=name_of)
 @pytest.mark.parametrize("kind", [pv.Feedback, pv.Relation])
 @settings(max_examples=4)
 @given(case=cases(largest=3))
@@ -129,7 +132,7 @@ def test_jacobian_with_feedback_and_relations(method, kind, case):
     check(compiled(case, method, laws={name: law}), case.rng, 0.3)
 
 
-@pytest.mark.parametrize("method", [*METHODS, pv.SymplecticEuler()], ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", [*METHODS, pv.SymplecticEuler()], ids=name_of)
 @pytest.mark.parametrize(
     ("model", "start"),
     [

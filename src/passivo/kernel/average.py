@@ -39,7 +39,7 @@ def mean_gradients(energy: Any, path: Path) -> tuple[list[list[Any]], dict[Any, 
         integrand = sp.diff(sp.Add(*rest), x)
         if integrand != 0:
             for j, total in enumerate(totals):
-                symbol = sp.Symbol(f"mean#{j * len(path.states) + i}", real=True)
+                (symbol,) = path.tagged([sp.Symbol(f"mean#{i}", real=True)], j)
                 averages[symbol] = j, integrand
                 total[i] += symbol
     return totals, averages, None if degree is None else max(1, (path.stages * degree + 1) // 2)

@@ -24,6 +24,8 @@ LEVELS = (1, 2, 4, 8, 16)  # Gauss nodes tried in turn where no closed form exis
 class Equation:
     """`d_i = increments[i]` in the symbols of `path`, the step size `h`, inputs, parameters and the symbols below.
 
+    Whatever there is for every stage comes stage after stage.
+
     through    symbol -> formula: intermediate results (the mean gradient), differentiated by the chain rule
     relations  extra equations ρ = 0 for the unknown inputs (spec 2.6)
     averages   symbol -> (stage, integrand in the states): its mean along the path for that stage, by Gauss nodes
@@ -112,29 +114,38 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
     increments = [(bindings[path.d[i]], path.d[i]) for i in (*solved, *explicit)]
     source.leaf("expand", "m, h", unknowns, increments, {**defined, **rows}, note="All increments d from the unknowns.")
 
+    # rows are derived for the first stage: in those of another, its symbols are exchanged with the first one's
     rows = [path.d[i] - equation.increments[i] for i in solved] + list(equation.relations)
-    source.leaf("residual", "m, h", here, [(f"m[{at['RESIDUAL'] + r}]", row) for r, row in enumerate(rows)], defined)
-    sizes = _sizes(equation, rows)
-    source.leaf(
-        "magnitude",
-        "m, h",
-        here,
-        [(f"m[{at['MAGNITUDE'] + r}]", s) for r, s in enumerate(sizes)],
-        defined,
-        guarded=True,
-    )
+    columns = [*(path.d[i] for i in solved), *equation.unknown_inputs]
+    own = _by_stage(len(solved), len(equation.relations), path.stages)
+    exchanged = lambda slots, j: {symbol: slots[path.exchanged(symbol, j)] for symbol in slots}  # noqa: E731
+
+    def write(name: str, section: str, values: Sequence[Any], **options: Any) -> None:
+        targets = [[f"m[{at[section] + r}]" for r in rows_of] for rows_of in own]
+        copies = [(exchanged(here, j), targets[j]) for j in range(1, path.stages)]
+        source.leaf(name, "m, h", here, list(zip(targets[0], values)), defined, copies=copies, **options)
+
+    write("residual", "RESIDUAL", [rows[r] for r in own[0]])
+    write("magnitude", "MAGNITUDE", _sizes(equation, [rows[r] for r in own[0]]), guarded=True)
 
     chain = _Chain(equation, averages.slopes)
-    columns = [*(path.d[i] for i in solved), *equation.unknown_inputs]
     for i in explicit:
         chain.follow(path.d[i], i, equation.increments[i], columns)
-    entries = [
-        (f"m[{matrix + r * k + c}]", chain.along(row, column))
-        for r, row in enumerate(rows)
-        for c, column in enumerate(columns)
+    slots = {**here, **averages.slope_bindings}
+    place = {column: c for c, column in enumerate(columns)}
+    targets = [
+        [f"m[{matrix + r * k + place[path.exchanged(column, j)]}]" for r in rows_of for column in columns]
+        for j, rows_of in enumerate(own)
     ]
+    entries = [chain.along(rows[r], column) for r in own[0] for column in columns]
     source.leaf(
-        "jacobian", "m, h", {**here, **averages.slope_bindings}, entries, {**defined, **chain.definitions}, guarded=True
+        "jacobian",
+        "m, h",
+        slots,
+        list(zip(targets[0], entries)),
+        {**defined, **chain.definitions},
+        guarded=True,
+        copies=[(exchanged(slots, j), targets[j]) for j in range(1, path.stages)],
     )
     return {
         "UNKNOWNS": k,
@@ -144,6 +155,12 @@ def write_equation(source: Source, layout: Layout, equation: Equation, bindings:
         "ADAPTIVE": bool(averages.bindings) and equation.nodes is None,
         **averages.constants,
     }
+
+
+def _by_stage(solved: int, relations: int, stages: int) -> list[list[int]]:
+    """The rows of every stage, of `solved` increments and then of relations."""
+    a, b = solved // stages, relations // stages
+    return [[*range(j * a, (j + 1) * a), *range(solved + j * b, solved + (j + 1) * b)] for j in range(stages)]
 
 
 def _sizes(equation: Equation, rows: Sequence[Any]) -> list[Any]:
@@ -193,11 +210,7 @@ class _Chain:
         self.definitions: dict[Any, Any] = {}
         self.partials: dict[tuple[Any, Any], Any] = {}
         self.explicit: dict[tuple[int, Any], Any] = {}
-        self.inner = {
-            (symbol, j): self._name(f"{symbol.name}#by{j}", self._plain(formula, j))
-            for symbol, formula in equation.through.items()
-            for j in sorted(equation.depends(formula))
-        }
+        self.inner: dict[Any, dict[int, Any]] = {}
 
     def _name(self, name: str, value: Any) -> Any:
         """A symbol for `value`, unless it is simple enough to stand for itself."""
@@ -227,11 +240,19 @@ class _Chain:
                 value += self._partial(row, symbol) * slope
         return value
 
+    def _inside(self, symbol: Any) -> dict[int, Any]:
+        """The slopes of an intermediate result by the increments that move it."""
+        if symbol not in self.inner:
+            formula = self.equation.through[symbol]
+            moved = sorted(self.equation.depends(formula))
+            self.inner[symbol] = {j: self._name(f"{symbol.name}#by{j}", self._plain(formula, j)) for j in moved}
+        return self.inner[symbol]
+
     def _by_state(self, row: Any, j: int) -> Any:
         value = self._plain(row, j)
-        for (symbol, column), slope in self.inner.items():
-            if column == j and symbol in row.free_symbols:
-                value += self._partial(row, symbol) * slope
+        for symbol in self.equation.through:
+            if symbol in row.free_symbols and j in self._inside(symbol):
+                value += self._partial(row, symbol) * self._inside(symbol)[j]
         return value
 
     def along(self, row: Any, unknown: Any) -> Any:
@@ -263,9 +284,10 @@ def _write_averages(source: Source, layout: Layout, equation: Equation, here: Ma
     """The leaf `sample`, which adds one Gauss node to every average and to its slopes by d."""
     path, averages, n = equation.path, equation.averages, len(equation.path.states)
     pairs = [(s, j) for s, (_, f) in averages.items() for j in path.moved_with(f)]
+    stage_of = lambda j: "" if path.stages == 1 else f"@{j // n}"  # noqa: E731
     mean = layout.take("AVERAGE", max(len(averages) + len(pairs), 1))
     bindings = {s: f"m[{mean + i}]" for i, s in enumerate(averages)}
-    slopes = {(s, j): sp.Symbol(f"{s.name}#by{j}", real=True) for s, j in pairs}
+    slopes = {(s, j): sp.Symbol(f"{s.name}#by{j % n}{stage_of(j)}", real=True) for s, j in pairs}
     slope_bindings = {symbol: f"m[{mean + len(averages) + i}]" for i, symbol in enumerate(slopes.values())}
     tau, weight = (
         [sp.Symbol(f"{name}#{k or ''}", real=True) for k in range(path.stages)] for name in ("tau", "weight")
@@ -296,7 +318,7 @@ def _write_averages(source: Source, layout: Layout, equation: Equation, here: Ma
                 float(w * t) for (_, rate), (_, ws) in zip(reached, rules) for w, row in zip(ws, rate) for t in row
             ),
             "AVERAGE_COUNT": len(averages) + len(pairs),
-            "STAGE_WEIGHTS": path.weights,
+            "STAGE_WEIGHTS": tuple(path.numbers.get(b, 1.0) for b in path.weights),
         },
     )
 

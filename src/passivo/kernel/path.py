@@ -7,6 +7,7 @@ Then X(1) = a + Σ d_k, stage j averages with `∫ v_j' f(X) dτ`, and whatever 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,11 +22,15 @@ from passivo.kernel.slopes import Ends
 class Path:
     """The increments of a step, stage after stage, and the places that follow from them.
 
+    With several stages a symbol that belongs to stage j carries @j in its name: the rows of one stage become those of
+    another by exchanging the two, and are derived once.
+
     a        the old state
     d        s·n increments: stage k moves state i by d[k·n + i]
     places   symbol -> (i, shares): the place a_i + Σ_k shares[k] d[k·n + i]
     nodes    X(c_j) for every stage, a place for each state
     weights  b_j
+    numbers  the values of the shares and weights of several stages, for which the formulas have symbols
     ends     the two ends of a straight line, None for a path of several stages
     """
 
@@ -34,7 +39,8 @@ class Path:
     d: tuple[Any, ...]
     places: dict[Any, tuple[int, tuple[Any, ...]]]
     nodes: tuple[tuple[Any, ...], ...]
-    weights: tuple[float, ...]
+    weights: tuple[Any, ...]
+    numbers: dict[Any, float]
     ends: Ends | None = None
 
     @classmethod
@@ -42,7 +48,7 @@ class Path:
         """From a to b = a + d, by way of m."""
         places: dict[Any, tuple[int, tuple[Any, ...]]] = {b: (i, (sp.Integer(1),)) for i, b in enumerate(ends.b)}
         places.update({m: (i, (sp.Rational(1, 2),)) for i, m in enumerate(ends.m)})
-        return cls(ends.states, ends.a, ends.d, places, (ends.m,), (1.0,), ends)
+        return cls(ends.states, ends.a, ends.d, places, (ends.m,), (sp.Integer(1),), {}, ends)
 
     @classmethod
     def collocation(cls, states: tuple[Any, ...], stages: int) -> Path:
@@ -51,12 +57,16 @@ class Path:
         if stages == 1:
             return cls.straight(ends)
         shares, rates = ways(stages, (1 + _nodes(stages)) / 2)
-        make = lambda tag, j: tuple(sp.Symbol(f"{s.name}'{tag}{j}", real=True) for s in states)  # noqa: E731
+        make = lambda tag, j: tuple(sp.Symbol(f"{s.name}'{tag}@{j}", real=True) for s in states)  # noqa: E731
         nodes = tuple(make("at", j) for j in range(stages))
         d = tuple(symbol for k in range(stages) for symbol in make("step", k))
-        reach = [tuple(sp.Float(float(share)) for share in row) for row in shares]
-        places = {z: (i, reach[j]) for j, node in enumerate(nodes) for i, z in enumerate(node)}
-        return cls(states, ends.a, d, places, nodes, tuple(float(1 / rate) for rate in rates.diagonal()))
+        count = range(stages)
+        reach = [[sp.Symbol(f"reach@{j}@{k}", real=True) for k in count] for j in count]
+        places = {z: (i, tuple(reach[j])) for j, node in enumerate(nodes) for i, z in enumerate(node)}
+        weights = tuple(sp.Symbol(f"share@{j}", real=True) for j in count)
+        numbers = {reach[j][k]: float(shares[j, k]) for j in count for k in count}
+        numbers.update({b: float(1 / rates[j, j]) for j, b in enumerate(weights)})
+        return cls(states, ends.a, d, places, nodes, weights, numbers)
 
     @property
     def stages(self) -> int:
@@ -87,6 +97,16 @@ class Path:
         """The increments that move a formula in the states."""
         n = len(self.states)
         return [j for j in range(len(self.d)) if self.states[j % n] in formula.free_symbols]
+
+    def tagged(self, symbols: Sequence[Any], j: int) -> tuple[Any, ...]:
+        """Symbols of stage j, in place of those that all stages share; the only stage needs no others."""
+        return tuple(symbols if self.stages == 1 else (sp.Symbol(f"{x.name}@{j}", real=True) for x in symbols))
+
+    def exchanged(self, symbol: Any, j: int) -> Any:
+        """The symbol that stands in the rows of stage j where `symbol` stands in those of stage 0."""
+        other = {"@0": f"@{j}", f"@{j}": "@0"}
+        name = re.sub(r"@\d", lambda match: other.get(match[0], match[0]), symbol.name)
+        return symbol if name == symbol.name else sp.Symbol(name, real=True)
 
     def at(self, expression: Any, which: Sequence[Any]) -> Any:
         return expression.xreplace(dict(zip(self.states, which)))

@@ -117,16 +117,16 @@ def write_stages(
         for name, size in zip(own, (s * n, s * n, s * each)):
             layout.take(name, size)
     steps, means, kept = (at[name] for name in own)
-    copies = lambda symbols, j: symbols if alone else tuple(sp.Symbol(f"{x.name}'{j}", real=True) for x in symbols)  # noqa: E731
     slots = {**layout.slots("STATE", path.a), **layout.slots(own[0], path.d)}
+    slots.update({symbol: repr(value) for symbol, value in path.numbers.items()})
     through: dict[Any, Any] = {}
     stages: list[tuple[Any, dict[Any, Any]]] = []  # weight and symbols of every stage
     unknown: list[Any] = []
     for j, (place, mean) in enumerate(zip(places, gradients)):
-        gradient, inputs = copies(form.gradient, j), copies(form.inputs + form.signals, j)
+        gradient, inputs = path.tagged(form.gradient, j), path.tagged(form.inputs + form.signals, j)
         through.update(zip(gradient, mean))
         here = dict(zip((*form.states, *form.gradient, *form.inputs, *form.signals), (*place, *gradient, *inputs)))
-        stages.append((h if alone else sp.Float(path.weights[j]) * h, here))
+        stages.append((path.weights[j] * h, here))
         unknown += [here[u] for u in laws.unknown]
         given = kept if alone else at["INPUT"]
         slots.update({u: f"m[{given + j * each + k}]" for k, u in enumerate(inputs)})
@@ -166,7 +166,7 @@ def mean_outputs(
     """STEP, GRADIENT and USED of several stages. An input that is held comes out as it is: the differences are 0."""
     import sympy as sp
 
-    n, weights = len(form.states), [sp.Float(b) for b in path.weights]
+    n, weights = len(form.states), path.weights
     outputs = [(f"m[{at['STEP'] + i}]", sp.Add(*path.d[i::n])) for i in range(n)]
     for i, g in enumerate(form.gradient):
         mean = sp.Add(*(b * here[g] for b, (_, here) in zip(weights, stages)))
