@@ -42,6 +42,11 @@ COUPLED = pv.System(
         (pv.library.mass(), pv.AVF(), 0),
         (pv.library.spring(), pv.ImplicitEuler(), 0),
         (pv.library.damper(), pv.AVF(), 0),
+        (pv.library.toda_chain(3), pv.Collocation(3), 9),
+        (pv.library.pendulum(), pv.Collocation(2), 2),
+        (pv.library.rigid_body(), pv.Collocation(2), 6),
+        (pv.library.mass(), pv.Collocation(3), 0),
+        (pv.library.damper(), pv.Collocation(3), 0),
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )

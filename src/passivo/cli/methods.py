@@ -39,7 +39,7 @@ def methods(
     if name is None:
         grid = table("method", "order", "keeps", "applies to", left=("method", "keeps", "applies to"))
         for key, kind in METHODS.items():
-            grid.add_row(key, str(kind.order), keeps(kind), kind.applies)
+            grid.add_row(key, str(kind().order), keeps(kind), kind.applies)
         out.print(grid)
         out.print()
         grid = table("", "", left=("",))
@@ -51,7 +51,7 @@ def methods(
         return PASSIVE
     for key, kind in chosen.items():
         out.print(key, style="bold")
-        out.print(f"order {kind.order}; keeps {keeps(kind)}; applies to {kind.applies}\n", soft_wrap=True)
+        out.print(f"order {kind().order}; keeps {keeps(kind)}; applies to {kind.applies}\n", soft_wrap=True)
         out.print(about(kind))
         for option, default in facts(kind)["options"].items():
             out.print(f"\noption {option}, default {default!r}")
@@ -81,7 +81,7 @@ def keeps(kind: Any) -> str:
 
 def facts(kind: Any) -> dict[str, Any]:
     return {
-        "order": kind.order,
+        "order": kind().order,
         "preserves": list(kind.preserves),
         "applies": kind.applies,
         "about": about(kind),

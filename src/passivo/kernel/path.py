@@ -1,4 +1,4 @@
-"""The way a step takes from its increments: `X(τ) = a + Σ_k d_k v_k(τ)`, the places on it, the averages along it (spec 2.4).
+"""The way of a step from its increments: `X(τ) = a + Σ_k d_k v_k(τ)`, places on it, averages along it (spec 2.4).
 
 With the Lagrange polynomials ℓ_k of the Gauss nodes c_k and their weights b_k: `d_k = h b_k K_k` and `v_k' = ℓ_k/b_k`.
 Then X(1) = a + Σ d_k, stage j averages with `∫ v_j' f(X) dτ`, and whatever the energy is,
@@ -115,7 +115,8 @@ class Path:
 def ways(stages: int, points: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
     """v_k and v_k' at some points, a row for each point: rounded once, or energies would not add up to rounding.
 
-    In Legendre polynomials P of σ = 2τ − 1: v_k' = Σ_m (2m + 1) P_m(σ_k) P_m(σ), ∫₀^τ P_m = (P_{m+1} − P_{m−1})/(4m + 2).
+    In Legendre polynomials P of σ = 2τ − 1: `v_k' = Σ_m (2m + 1) P_m(σ_k) P_m(σ)`, and from 0 to τ the integral of P_m
+    is `(P_{m+1} − P_{m−1})/(4m + 2)`.
     """
     sigma = 2 * np.asarray(points, dtype=np.longdouble) - 1
     at_nodes, here = _legendre(stages + 1, _nodes(stages)), _legendre(stages + 1, sigma)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Method(ABC):
     """Base of all methods.
 
-    order      measured by `make verify`
+    order      measured by `make verify`; where an option decides it, a property of the method
     preserves  what holds step by step, and is measured too:
                "energy"            created is 0 for every energy, structure, loss, input and step
                "quadratic energy"  the same where the energy is quadratic
