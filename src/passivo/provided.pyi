@@ -18,7 +18,7 @@ UNKNOWNS: int  # size of the Newton system
 SOLVED: tuple[int, ...]  # the states in it
 SOLVED_COUNT: int
 AVERAGES: int
-AVERAGE_COUNT: int
+AVERAGE_SLOPES: int
 LEVELS: int
 LEVEL_START: tuple[int, ...]
 NODES: tuple[float, ...]
@@ -95,6 +95,7 @@ DIRECTION: int
 PIVOT: int
 MAGNITUDE: int
 AVERAGE: int
+AVERAGE_SLOPE: int
 INCREMENTS: int  # of every stage: d, and the mean gradient
 GRADIENTS: int
 ITERATION: int
@@ -169,6 +170,7 @@ def residual(m, h) -> None: ...  # RESIDUAL of the step's equation.
 def jacobian(m, h) -> None: ...  # MATRIX of its derivatives by the unknowns.
 def magnitude(m, h) -> None: ...  # MAGNITUDE: sum of |terms| of each residual.
 def sample(m, q) -> None: ...  # Add Gauss node q to the averages.
+def sample_slopes(m, q) -> None: ...  # The same to their slopes.
 def gather(m, h) -> None: ...  # GRADIENT of the step, and the inputs USED.
 def weigh(m, h) -> None: ...  # Add WORK, MEAN, LOST, RECEIVED of a stage of weight h.
 def weigh_node(m, h, tau, weight) -> None: ...  # One Gauss node of the same.

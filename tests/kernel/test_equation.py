@@ -93,7 +93,7 @@ def matrix_and_differences(part, rng, size):
         return m[module.RESIDUAL : module.RESIDUAL + k].copy()
 
     residual(z)
-    module.jacobian(m, h)
+    module.derive(m, h)
     matrix = m[module.MATRIX : module.MATRIX + k * k].reshape(k, k).copy()
     step = np.longdouble(1e-6)
     unit = np.eye(k, dtype=np.longdouble) * step

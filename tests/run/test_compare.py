@@ -146,12 +146,13 @@ def test_all_methods_with_their_verdicts():
     assert kinds == {
         "ExplicitEuler": "active", "SymplecticEuler": "active", "ImplicitEuler": "passive", "Heun": "active",
         "RK4": "passive", "ImplicitMidpoint": "exact", "AVF": "exact", "ClosedLoopAVF": "exact",
+        "Collocation": "exact",
         "EnergyConsistent": "exact", "ExactHold": "exact",
     }  # fmt: skip
     assert given.entries[1].run.verdict.bounded and not given.passive and not given.interrupted
     assert pv.compare(oscillator, [pv.AVF()], 0.1, 2.0, engine="python").passive
     best = sorted(errors(given), key=errors(given).__getitem__)
-    assert best[:2] == ["ExactHold", "RK4"]  # the first is exact here
+    assert best[:3] == ["ExactHold", "Collocation", "RK4"]  # the first is exact here
     assert all(entry.cost > 1e-7 for entry in given.entries)
     told = json.loads(json.dumps(given.data(), allow_nan=False))
     avf = told["methods"][6]

@@ -281,28 +281,32 @@ class _Averages:
 
 
 def _write_averages(source: Source, layout: Layout, equation: Equation, here: Mapping[Any, str]) -> _Averages:
-    """The leaf `sample`, which adds one Gauss node to every average and to its slopes by d."""
+    """The leaves `sample` and `sample_slopes`, which add a Gauss node to every average and to its slopes by d."""
     path, averages, n = equation.path, equation.averages, len(equation.path.states)
     pairs = [(s, j) for s, (_, f) in averages.items() for j in path.moved_with(f)]
+    layout.take("AVERAGE", max(len(averages), 1))
+    layout.take("AVERAGE_SLOPE", max(len(pairs), 1))
+    bindings = layout.slots("AVERAGE", averages)
     stage_of = lambda j: "" if path.stages == 1 else f"@{j // n}"  # noqa: E731
-    mean = layout.take("AVERAGE", max(len(averages) + len(pairs), 1))
-    bindings = {s: f"m[{mean + i}]" for i, s in enumerate(averages)}
     slopes = {(s, j): sp.Symbol(f"{s.name}#by{j % n}{stage_of(j)}", real=True) for s, j in pairs}
-    slope_bindings = {symbol: f"m[{mean + len(averages) + i}]" for i, symbol in enumerate(slopes.values())}
+    slope_bindings = layout.slots("AVERAGE_SLOPE", slopes.values())
     tau, weight = (
         [sp.Symbol(f"{name}#{k or ''}", real=True) for k in range(path.stages)] for name in ("tau", "weight")
     )
-    outputs = [(f"{bindings[s]} +=", weight[stage] * f) for s, (stage, f) in averages.items()]
-    for s, j in pairs:
-        stage, f = averages[s]
-        slope = weight[stage] * tau[j // n] * sp.diff(f, path.states[j % n])
-        outputs.append((f"{slope_bindings[slopes[s, j]]} +=", slope))
+    tables = {t: f"NODES[{_entry(k, path.stages)}]" for k, t in enumerate(tau)}
+    tables.update({w: f"WEIGHTS[{_entry(k, path.stages)}]" for k, w in enumerate(weight)})
     point = {
         x: a + sp.Add(*(t * d for t, d in zip(tau, path.d[i::n]))) for i, (x, a) in enumerate(zip(path.states, path.a))
     }
-    tables = {t: f"NODES[{_entry(k, path.stages)}]" for k, t in enumerate(tau)}
-    tables.update({w: f"WEIGHTS[{_entry(k, path.stages)}]" for k, w in enumerate(weight)})
-    source.leaf("sample", "m, q", {**here, **tables}, outputs, point, guarded=True)
+    means = [(f"{bindings[s]} +=", weight[stage] * f) for s, (stage, f) in averages.items()]
+    rates = []
+    for s, j in pairs:
+        stage, f = averages[s]
+        rate = weight[stage] * tau[j // n] * sp.diff(f, path.states[j % n])
+        rates.append((f"{slope_bindings[slopes[s, j]]} +=", rate))
+    for name, outputs, others in (("sample", means, rates), ("sample_slopes", rates, means)):
+        beside = [formula for _, formula in others]
+        source.leaf(name, "m, q", {**here, **tables}, outputs, point, guarded=True, beside=beside)
     levels = [k * (path.stages + 1) for k in LEVELS] if equation.nodes is None else [equation.nodes]
     rules = [gauss(count) for count in (levels if averages else [1])]
     reached = [ways(path.stages, nodes) for nodes, _ in rules]
@@ -317,7 +321,7 @@ def _write_averages(source: Source, layout: Layout, equation: Equation, here: Ma
             "WEIGHTS": tuple(
                 float(w * t) for (_, rate), (_, ws) in zip(reached, rules) for w, row in zip(ws, rate) for t in row
             ),
-            "AVERAGE_COUNT": len(averages) + len(pairs),
+            "AVERAGE_SLOPES": len(pairs),
             "STAGE_WEIGHTS": tuple(path.numbers.get(b, 1.0) for b in path.weights),
         },
     )

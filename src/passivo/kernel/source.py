@@ -145,16 +145,19 @@ class Source:
         note: str = "",
         guarded: bool = False,
         copies: Sequence[tuple[Mapping[Any, str], Sequence[str]]] = (),
+        beside: Sequence[Any] = (),
     ) -> None:
         """Write `def name(arguments)`: load the bound symbols that are used, compute, store `target = formula`.
 
         `definitions` are symbols computed from others (b = a + d); only those that are needed are written, each
         before its first use. A target may end in "+=". A `guarded` leaf takes negative roots of 0 as 0: where a contact
         is open, the curvature of u**1.5 is multiplied by 0. `copies` repeat the same formulas with other bindings and
-        targets.
+        targets. `beside` are formulas of a twin that shares subexpressions with this leaf: both then round alike.
         """
         outputs = [(target, sp.sympify(value)) for target, value in outputs]
         finals: list[Any] = [value for _, value in outputs] + ([] if returns is None else [sp.sympify(returns)])
+        own = len(finals)
+        finals += beside
         needed = _needed(finals, definitions or {})
         if guarded:
             needed, finals = {s: _guard(f) for s, f in needed.items()}, [_guard(f) for f in finals]
@@ -163,7 +166,7 @@ class Source:
         formulas: Any
         shared, formulas = sp.cse(hoisted, symbols=sp.numbered_symbols("#", real=True), order="none")
         steps = dict(shared) | dict(zip(needed, formulas))
-        finals = formulas[len(needed) :]
+        finals = formulas[len(needed) :][:own]
         fixed = {**self.params, **{s: f"m[{at}]" for s, at in self.constants.values()}}
 
         local: dict[Any, str] = {}
