@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 import passivo as pv
@@ -37,9 +39,9 @@ def pendulum():
 
 
 def chain(masses):
-    """Masses of 1 kg in a row, on springs k d + d³ that begin at a wall, all damped, pushed at the end: n = 2 masses."""
+    """Masses of 1 kg in a row on springs d + d³ from a wall, all damped, the last one pushed; two states for each."""
     q, p = ([f"{name}{i}" for i in range(1, masses + 1)] for name in "qp")
-    ahead = [q[0], *(f"({x} - {before})" for before, x in zip(q, q[1:]))]
+    ahead = [q[0], *(f"({x} - {before})" for before, x in pairwise(q))]
     unit = lambda i, value: [value if j == i else 0 for j in range(2 * masses)]  # noqa: E731
     return pv.System(
         states=[*q, *p],

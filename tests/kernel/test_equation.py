@@ -44,7 +44,7 @@ COUPLED = pv.System(
         (pv.library.damper(), pv.AVF(), 0),
         (pv.library.toda_chain(3), pv.Collocation(3), 9),
         (pv.library.pendulum(), pv.Collocation(2), 2),
-        (pv.library.rigid_body(), pv.Collocation(2), 6),
+        (pv.library.rigid_body(), pv.Collocation(2), 4),
         (pv.library.mass(), pv.Collocation(3), 0),
         (pv.library.damper(), pv.Collocation(3), 0),
     ],
