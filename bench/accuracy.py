@@ -1,4 +1,4 @@
-"""The damped pendulum to a given final error: each rival at the cheapest setting that reaches it.
+"""The damped pendulum to given final errors: each rival at the cheapest setting that reaches them.
 
 A setting counts only if every finer one tried reaches the error too: a lucky zero is no accuracy.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -17,10 +18,14 @@ from bench.measure import Row, fastest
 from bench.models import pendulum
 from bench.stages import header
 
-DAMPING, START, UNTIL, ERROR = 0.1, (2.0, 0.0), 100.0, 1e-6
-COUNTS = np.unique(np.geomspace(500, 1_000_000, 150).astype(int))  # steps, coarse to fine
+DAMPING, START, UNTIL = 0.1, (2.0, 0.0), 100.0
+ERRORS = (1e-6, 1e-8)
+COUNTS = np.unique(np.geomspace(50, 1_000_000, 200).astype(int))  # steps, coarse to fine
 TOLERANCES = np.geomspace(1e-3, 1e-12, 73)
 REPEATS = 15
+SLOW = 0.5  # seconds, beyond which a run is repeated SLOW_REPEATS times only
+SLOW_REPEATS = 3
+TARGETS = {(1e-8, "Passivo Collocation(3)", "SciPy DOP853"): 1 / 20}
 
 
 @dataclass
@@ -30,14 +35,17 @@ class Contender:
     name: str
     run: Callable[[float], tuple[np.ndarray, int]]
     settings: Sequence[float]
+    known: dict[float, tuple[float, int]] = field(default_factory=dict)
 
-    def cheapest(self, reference: np.ndarray) -> tuple[float, int, float] | None:
+    def cheapest(self, reference: np.ndarray, wanted: float) -> tuple[float, int, float] | None:
         """(setting, steps, error), or None where no setting reaches the error."""
         found = None
         for setting in reversed(self.settings):
-            state, steps = self.run(setting)
-            error = float(np.abs(state - reference).max())
-            if not error <= ERROR:
+            if setting not in self.known:
+                state, steps = self.run(setting)
+                self.known[setting] = float(np.abs(state - reference).max()), steps
+            error, steps = self.known[setting]
+            if not error <= wanted:
                 break
             found = setting, steps, error
         return found
@@ -48,30 +56,49 @@ def measure() -> list[Row]:
     contenders = [
         Contender("Passivo AVF", fixed(pv.AVF()), COUNTS),
         Contender("Passivo RK4", fixed(pv.RK4()), COUNTS[COUNTS < 50_000]),
+        Contender("Passivo Collocation(2)", fixed(pv.Collocation(2)), COUNTS[COUNTS < 50_000]),
+        Contender("Passivo Collocation(3)", fixed(pv.Collocation(3)), COUNTS[COUNTS < 10_000]),
         Contender("SciPy DOP853", lambda tolerance: scipy_run("DOP853", tolerance, tolerance), TOLERANCES[:60:4]),
+        Contender("SciPy Radau", lambda tolerance: scipy_run("Radau", tolerance, tolerance), TOLERANCES[8:56:8]),
     ]
-    rows, missing = [], []
+    missing = []
     for pair in ("RK45", "DOP853"):
         try:
             contenders.append(Contender(f"C {pair}, adaptive", adaptive(pair), TOLERANCES))
         except native.Missing as reason:
             missing.append(Row(f"C {pair}, adaptive", None, note=f"not measured: {reason}"))
-    found = [(c, c.cheapest(reference)) for c in contenders]
-    reached = [(c, f) for c, f in found if f is not None]
-    seconds = fastest(*(lambda c=c, f=f: c.run(f[0]) for c, f in reached), repeats=REPEATS)
-    ours = {c.name: s for (c, _), s in zip(reached, seconds) if c.name.startswith("Passivo")}
+    return [row for error in ERRORS for row in race(contenders, reference, error)] + missing
+
+
+def race(contenders: Sequence[Contender], reference: np.ndarray, wanted: float) -> list[Row]:
+    """Ours, and the best of them against each rival, all to the same error."""
+    found = {c.name: c.cheapest(reference, wanted) for c in contenders}
+    tasks = {c.name: lambda c=c, f=f: c.run(f[0]) for c in contenders if (f := found[c.name]) is not None}
+    slow = {name for name, task in tasks.items() if not fastest(task, repeats=1)[0] < SLOW}
+    seconds: dict[str, float] = {}
+    for names, repeats in ((tasks.keys() - slow, REPEATS), (slow, SLOW_REPEATS)):
+        seconds.update(zip(names, fastest(*(tasks[name] for name in names), repeats=repeats)))
+    ours = {name: seconds[name] for name in tasks if name.startswith("Passivo")}
     best = min(ours, key=ours.get)
-    for (c, (_, steps, error)), took in zip(reached, seconds):
-        note = f"{steps} steps, error {error:.1e}"
-        if c.name in ours:
-            rows.append(Row(c.name, took, note=note))
+    rows = []
+    for name, result in found.items():
+        if result is None:
+            rows.append(Row(f"{wanted:g}: {name}", None, note=f"does not reach {wanted:g}"))
+            continue
+        note = f"{result[1]} steps, error {result[2]:.1e}"
+        if name in ours:
+            rows.append(Row(f"{wanted:g}: {name}", seconds[name], note=note))
         else:
-            rows.append(Row(f"{best} against {c.name}", ours[best], took, note=f"{note}; keeps no ledger"))
-    rows += [Row(c.name, None, note=f"does not reach {ERROR:g}") for c, f in found if f is None]
-    return rows + missing
+            target = TARGETS.get((wanted, best, name))
+            what = f"{wanted:g}: {best} against {name}"
+            rows.append(Row(what, ours[best], seconds[name], target=target, note=f"{note}; keeps no ledger"))
+    for (error, name, rival), target in TARGETS.items():
+        if error == wanted and name != best and name in seconds and rival in seconds:
+            rows.append(Row(f"{wanted:g}: {name} against {rival}", seconds[name], seconds[rival], target=target))
+    return rows
 
 
-def fixed(method: pv.AVF | pv.RK4) -> Callable[[float], tuple[np.ndarray, int]]:
+def fixed(method: Any) -> Callable[[float], tuple[np.ndarray, int]]:
     """A Passivo method with a given number of steps."""
     part = pv.compile(pendulum(), method, 1e-2, start=dict(zip("qp", START)))
     begin, module = part.memory.copy(), part.module

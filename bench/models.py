@@ -1,6 +1,8 @@
-"""The two systems that are timed, their start, and the input they are driven by."""
+"""The systems that are timed, their start, and the input they are driven by."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 
@@ -34,6 +36,22 @@ def pendulum():
     q, p, m, g, length = pv.symbols("q p m g l")
     energy = p**2 / (2 * m * length**2) + m * g * length * (1 - cos(q))
     return canonical(energy, {"m": 1.0, "b": 0.1, "g": 1.0, "l": 1.0}, "torque")
+
+
+def chain(masses):
+    """Masses of 1 kg in a row on springs d + d³ from a wall, all damped, the last one pushed; two states for each."""
+    q, p = ([f"{name}{i}" for i in range(1, masses + 1)] for name in "qp")
+    ahead = [q[0], *(f"({x} - {before})" for before, x in pairwise(q))]
+    unit = lambda i, value: [value if j == i else 0 for j in range(2 * masses)]  # noqa: E731
+    return pv.System(
+        states=[*q, *p],
+        energy=" + ".join([*(f"{x}**2/2" for x in p), *(f"{d}**2/2 + {d}**4/4" for d in ahead)]),
+        structure=[unit(masses + i, 1) for i in range(masses)] + [unit(i, -1) for i in range(masses)],
+        loss=[[0] * (2 * masses)] * masses + [unit(masses + i, "b") for i in range(masses)],
+        ports={"force": pv.effort(unit(2 * masses - 1, 1))},
+        params={"b": 0.1},
+        name=f"chain of {masses}",
+    )
 
 
 MODELS = {"duffing": duffing, "pendulum": pendulum}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from passivo.errors import MethodError
 from passivo.method.base import Method
 from passivo.method.catalogue import GENERAL
+from passivo.method.collocation import Collocation
 from passivo.method.composition import SCHEMES, Composition
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
@@ -29,6 +30,7 @@ VARIANTS: dict[str, dict[str, Method]] = {
         **{f"Composition {scheme}": Composition(scheme=scheme) for scheme in SCHEMES},
         "Composition midpoint": Composition(ImplicitMidpoint()),
     },
+    "Collocation": {f"Collocation {stages}": Collocation(stages) for stages in (1, 2, 3)},
 }
 NO_MINIMUM = ("kepler",)
 

@@ -35,6 +35,7 @@ _WHERE = {
     "passivo.method.discrete_gradient": ("Gonzalez", "ItohAbe", "SymmetrisedItohAbe"),
     "passivo.method.composition": ("Composition",),
     "passivo.method.splitting": ("StructureSplitting",),
+    "passivo.method.collocation": ("Collocation",),
     "passivo.method.bounce": ("ExactBounce",),
     "passivo.method.constrained": ("ConstrainedGradient", "ConstrainedSplitting"),
     "passivo.method.energy_consistent": ("EnergyConsistent",),
@@ -127,6 +128,7 @@ if TYPE_CHECKING:
     from passivo.loop.safety import Safety  # noqa: F401
     from passivo.method.bounce import ExactBounce  # noqa: F401
     from passivo.method.closed_loop import ClosedLoopAVF  # noqa: F401
+    from passivo.method.collocation import Collocation  # noqa: F401
     from passivo.method.composition import Composition  # noqa: F401
     from passivo.method.constrained import ConstrainedGradient, ConstrainedSplitting  # noqa: F401
     from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe  # noqa: F401

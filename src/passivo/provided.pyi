@@ -19,7 +19,7 @@ UNKNOWNS: int  # size of the Newton system
 SOLVED: tuple[int, ...]  # the states in it
 SOLVED_COUNT: int
 AVERAGES: int
-AVERAGE_COUNT: int
+AVERAGE_SLOPES: int
 LEVELS: int
 LEVEL_START: tuple[int, ...]
 NODES: tuple[float, ...]
@@ -34,6 +34,8 @@ KINDS: tuple[int, ...]
 BACK_COUNTER: int  # counts the strokes that gave back a loss, -1 for none
 TABLEAU: tuple[float, ...]
 STAGE_WEIGHTS: tuple[float, ...]
+PATH_STAGES: int  # increments of a step for each state, and their weights
+PATH_WEIGHTS: tuple[float, ...]
 PREDICTOR_STAGES: int
 BOOK_COUNT: int  # books of the method: one, or one per state
 BOOK_OF_STATE: tuple[int, ...]
@@ -102,6 +104,9 @@ DIRECTION: int
 PIVOT: int
 MAGNITUDE: int
 AVERAGE: int
+AVERAGE_SLOPE: int
+INCREMENTS: int  # of every stage: d, and the mean gradient
+GRADIENTS: int
 ITERATION: int
 ITERATIONS_ALL: int
 CUTS: int
@@ -198,7 +203,8 @@ def expand(m, h) -> None: ...  # STEP from UNKNOWN.
 def residual(m, h) -> None: ...  # RESIDUAL of the step's equation.
 def jacobian(m, h) -> None: ...  # MATRIX of its derivatives by the unknowns.
 def magnitude(m, h) -> None: ...  # MAGNITUDE: sum of |terms| of each residual.
-def sample(m, tau, weight) -> None: ...  # Add one Gauss node to the averages.
+def sample(m, q) -> None: ...  # Add Gauss node q to the averages.
+def sample_slopes(m, q) -> None: ...  # The same to their slopes.
 def gather(m, h) -> None: ...  # GRADIENT of the step, and the inputs USED.
 def weigh(m, h) -> None: ...  # Add WORK, MEAN, LOST, RECEIVED of a stage of weight h.
 def revolve(m, h) -> None: ...  # STEP and GRADIENT of a part whose flow is known.

@@ -8,10 +8,14 @@ from hypothesis import strategies as st
 
 import passivo as pv
 from passivo.kernel.equation import Equation
+from passivo.kernel.path import Path
 from passivo.kernel.slopes import Ends
 from strategies import cases
 
-METHODS = (pv.AVF(), pv.Gonzalez(), pv.ItohAbe(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF())
+STAGES = (pv.Collocation(1), pv.Collocation(2), pv.Collocation(3))
+ONE = (pv.AVF(), pv.Gonzalez(), pv.ItohAbe(), pv.ImplicitMidpoint(), pv.ImplicitEuler(), pv.ClosedLoopAVF())
+METHODS = (*ONE, *STAGES)
+name_of = lambda method: type(method).__name__ + str(getattr(method, "stages", ""))  # noqa: E731
 
 
 def unknowns(model, method, **options):
@@ -39,6 +43,11 @@ COUPLED = pv.System(
         (pv.library.mass(), pv.AVF(), 0),
         (pv.library.spring(), pv.ImplicitEuler(), 0),
         (pv.library.damper(), pv.AVF(), 0),
+        (pv.library.toda_chain(3), pv.Collocation(3), 9),
+        (pv.library.pendulum(), pv.Collocation(2), 2),
+        (pv.library.rigid_body(), pv.Collocation(2), 4),
+        (pv.library.mass(), pv.Collocation(3), 0),
+        (pv.library.damper(), pv.Collocation(3), 0),
     ],
     ids=lambda value: getattr(value, "name", str(value)),
 )
@@ -63,10 +72,10 @@ def test_explicit_rows_are_evaluated_in_order():
     states = sp.symbols("x0:4", real=True)
     ends, h = Ends.of(states), sp.Symbol("h#", real=True)
     rows = [h * ends.b[1], h * ends.b[2], h * ends.b[3], h * ends.a[0]]
-    solved, explicit = Equation(ends, h, rows, {}).tear()
+    solved, explicit = Equation(Path.straight(ends), h, rows, {}).tear()
     assert solved == [] and explicit == [3, 2, 1, 0]
     rows[3] = h * ends.b[0]
-    solved, explicit = Equation(ends, h, rows, {}).tear()
+    solved, explicit = Equation(Path.straight(ends), h, rows, {}).tear()
     assert len(solved) == 1 and len(explicit) == 3
 
 
@@ -85,7 +94,7 @@ def matrix_and_differences(part, rng, size):
         return m[module.RESIDUAL : module.RESIDUAL + k].copy()
 
     residual(z)
-    module.jacobian(m, h)
+    module.derive(m, h)
     matrix = m[module.MATRIX : module.MATRIX + k * k].reshape(k, k).copy()
     step = np.longdouble(1e-6)
     unit = np.eye(k, dtype=np.longdouble) * step
@@ -97,7 +106,7 @@ def compiled(case, method, **options):
     part = pv.compile(
         case.system, method, case.h, start=dict(zip(case.system.states, case.x)), engine="python", **options
     )
-    part.inputs[:] = case.u
+    part._set_input(case.u)
     part._section("USED", len(case.u))[:] = case.u
     return part
 
@@ -108,14 +117,14 @@ def check(part, rng, size):
         assert np.abs(matrix - numeric).max() <= 1e-8 * (1 + np.abs(numeric).max())
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", METHODS, ids=name_of)
 @settings(max_examples=8)
 @given(case=cases(largest=4), size=st.sampled_from([1.0, 1e-2, 0.0]))
 def test_jacobian_of_random_systems(method, case, size):
     check(compiled(case, method), case.rng, size)
 
 
-@pytest.mark.parametrize("method", METHODS, ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", METHODS, ids=name_of)
 @pytest.mark.parametrize("kind", [pv.Feedback, pv.Relation])
 @settings(max_examples=4)
 @given(case=cases(largest=3))
@@ -129,7 +138,7 @@ def test_jacobian_with_feedback_and_relations(method, kind, case):
     check(compiled(case, method, laws={name: law}), case.rng, 0.3)
 
 
-@pytest.mark.parametrize("method", [*METHODS, pv.SymplecticEuler()], ids=lambda method: type(method).__name__)
+@pytest.mark.parametrize("method", [*METHODS, pv.SymplecticEuler()], ids=name_of)
 @pytest.mark.parametrize(
     ("model", "start"),
     [

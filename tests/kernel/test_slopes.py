@@ -202,17 +202,6 @@ def test_parameters_stay_symbols():
     assert sp.simplify(difference(k * STATES[0] ** 2 / 2, ENDS) - k * ENDS.m[0] * ENDS.d[0]) == 0
 
 
-def test_derivative_goes_through_end_and_middle():
-    """∂/∂d with b = a + d and m = a + d/2."""
-    f = ENDS.b[0] ** 2 * ENDS.m[1] + ENDS.d[0] * ENDS.a[1]
-    plain = {
-        **{b: a + d for a, b, d in zip(ENDS.a, ENDS.b, ENDS.d)},
-        **{m: a + d / 2 for a, m, d in zip(ENDS.a, ENDS.m, ENDS.d)},
-    }
-    for j in range(3):
-        assert sp.expand(ENDS.derivative(f, j).subs(plain) - sp.diff(f.subs(plain), ENDS.d[j])) == 0
-
-
 @pytest.mark.parametrize("count", [1, 2, 8])
 def test_gauss_rule_is_exact_for_polynomials(count):
     nodes, weights = gauss(count)

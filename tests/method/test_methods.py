@@ -40,7 +40,7 @@ def test_feedback(method):
     for _ in range(10):
         part.step()
         y, u = part.mean_output[0], used(part)[0]
-        if isinstance(method, pv.ClosedLoopAVF | pv.Heun | pv.RK4):
+        if isinstance(method, pv.ClosedLoopAVF) or len(method.nodes) > 1:
             continue
         assert u == pytest.approx(-np.arctan(3 * y), rel=1e-12)
         assert part.work[0] == pytest.approx(0.1 * y * u, rel=1e-12)

@@ -38,6 +38,24 @@ def field(x, u):
     return np.array([g[1], -g[0] - B * g[1] + u])
 
 
+def collocated(count, x, u):
+    """The mean gradients of the stages of spec 2.4, by fixed-point iteration."""
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    tau = (nodes + 1) / 2
+    c, b = (lambda t, w: ((t + 1) / 2, w / 2))(*np.polynomial.legendre.leggauss(count))
+    lagrange = [np.poly1d(np.poly(np.delete(c, j))) for j in range(count)]
+    lagrange = [p / p(c[j]) for j, p in enumerate(lagrange)]
+    means = [gradient(x)] * count
+    for _ in range(80):
+        slopes = [np.array([g[1], -g[0] - B * g[1] + u]) for g in means]
+        path = [x + H * sum(p.integ()(t) * k for p, k in zip(lagrange, slopes)) for t in tau]
+        means = [
+            sum(w / 2 * p(t) / share * gradient(z) for w, t, z in zip(weights, tau, path))
+            for p, share in zip(lagrange, b)
+        ]
+    return list(zip(b, means))
+
+
 def stages(method, x, X, u):
     """The gradients a method uses in a step from x to X, with their weights."""
     nodes, weights = np.polynomial.legendre.leggauss(12)
@@ -58,6 +76,8 @@ def stages(method, x, X, u):
             return [(1.0, sum(w / 2 * g for w, g in zip(weights, along)))]
         case "ClosedLoopAVF":
             return [(w / 2, g) for w, g in zip(weights, along)]
+        case "Collocation":
+            return collocated(method.stages, x, u)
         case "Heun":
             return [(0.5, gradient(x)), (0.5, gradient(x + H * field(x, u)))]
     k1 = field(x, u)
@@ -343,4 +363,4 @@ def test_what_compile_refuses(arguments, error):
 @every_method
 def test_methods_describe_themselves(method):
     assert method_from(method.describe()) == method
-    assert method.order in (1, 2, 4)
+    assert method.order in (1, 2, 4, 6)

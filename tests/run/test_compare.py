@@ -148,12 +148,13 @@ def test_all_methods_with_their_verdicts():
         "RK4": "passive", "ImplicitMidpoint": "exact", "AVF": "exact", "ClosedLoopAVF": "exact",
         "Gonzalez": "exact", "ItohAbe": "exact", "SymmetrisedItohAbe": "exact", "Kahan": "exact", "SAV": "exact",
         "StructureSplitting": "exact", "Composition": "exact",
+        "Collocation": "exact",
         "EnergyConsistent": "exact", "ExactHold": "exact",
     }  # fmt: skip
     assert given.entries[1].run.verdict.bounded and not given.passive and not given.interrupted
     assert pv.compare(oscillator, [pv.AVF()], 0.1, 2.0, engine="python").passive
     best = sorted(errors(given), key=errors(given).__getitem__)
-    assert best[:3] == ["ExactHold", "Composition", "RK4"]  # the first is exact here
+    assert best[:4] == ["ExactHold", "Collocation", "Composition", "RK4"]  # the first is exact here
     assert all(entry.cost > 1e-7 for entry in given.entries)
     told = json.loads(json.dumps(given.data(), allow_nan=False))
     avf = told["methods"][6]

@@ -1,4 +1,4 @@
-"""The mean gradient `∫ ∇H(x + τ d) dτ`: closed forms where they exist, Gauss nodes for the rest (spec 2.2)."""
+"""The mean gradients `∫ v_j' ∇H(X) dτ`: closed forms where they exist, Gauss nodes for the rest (spec 2.2, 2.4)."""
 
 from __future__ import annotations
 
@@ -6,38 +6,43 @@ from typing import Any
 
 import sympy as sp
 
-from passivo.kernel.slopes import Ends, slopes
+from passivo.kernel.path import Path
+from passivo.kernel.slopes import slopes
 
 
-def mean_gradient(energy: Any, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
-    """(ḡ, averages, nodes): ḡ_i as formulas, in which `averages` stand for means that Gauss nodes have to find.
+def mean_gradients(energy: Any, path: Path) -> tuple[list[list[Any]], dict[Any, tuple[int, Any]], int | None]:
+    """(ḡ, averages, nodes): ḡ_j for every stage, as formulas in which `averages` stand for means by Gauss nodes.
 
-    Quadratic terms take the midpoint; terms in one linear combination s of states take the slope of f(s); what is left
-    is averaged, with a fixed number of nodes where it is polynomial, else with as many as its energy gap asks for.
+    Quadratic terms take the place of the stage. On the straight line terms in one linear combination s of states take
+    the slope of f(s). What is left is averaged, with a fixed number of nodes where it is polynomial, else with as many
+    as its energy gap asks for.
     """
-    total: list[Any] = [sp.Integer(0)] * len(ends.states)
+    totals: list[list[Any]] = [[sp.Integer(0)] * len(path.states) for _ in path.nodes]
     rest: list[Any] = []
     degree: int | None = 0
-    for term in terms(energy, ends.states):
-        power = _degree(term, ends.states)
+    for term in terms(energy, path.states):
+        power = _degree(term, path.states)
         if power is not None and power <= 2:
-            pieces = {i: ends.at(sp.diff(term, x), ends.m) for i, x in enumerate(ends.states) if x in term.free_symbols}
-        elif _single(term, ends.states):
-            pieces = slopes(term, ends)
+            moving = [(i, sp.diff(term, x)) for i, x in enumerate(path.states) if x in term.free_symbols]
+            pieces = [{i: path.at(slope, node) for i, slope in moving} for node in path.nodes]
+        elif path.ends is not None and _single(term, path.states):
+            pieces = [slopes(term, path.ends)]
         else:
             rest.append(term)
             degree = None if power is None or degree is None else max(degree, power)
             continue
-        for i, piece in pieces.items():
-            total[i] += piece
-    averages: dict[Any, Any] = {}
-    for i, x in enumerate(ends.states):
+        for total, stage in zip(totals, pieces):
+            for i, piece in stage.items():
+                total[i] += piece
+    averages: dict[Any, tuple[int, Any]] = {}
+    for i, x in enumerate(path.states):
         integrand = sp.diff(sp.Add(*rest), x)
         if integrand != 0:
-            symbol = sp.Symbol(f"mean#{i}", real=True)
-            averages[symbol] = integrand
-            total[i] += symbol
-    return total, averages, None if degree is None else max(1, (degree + 1) // 2)
+            for j, total in enumerate(totals):
+                (symbol,) = path.tagged([sp.Symbol(f"mean#{i}", real=True)], j)
+                averages[symbol] = j, integrand
+                total[i] += symbol
+    return totals, averages, None if degree is None else max(1, (path.stages * degree + 1) // 2)
 
 
 def terms(energy: Any, states: tuple[Any, ...]) -> list[Any]:

@@ -15,8 +15,11 @@ from typing import Any
 
 _MATH = "sin, cos, tan, asin, acos, atan, atan2, sinh, cosh, tanh, asinh, atanh, exp, log, sqrt, isfinite, inf, nan"
 
+LONGEST_TUPLE = 64
+
 _HEADERS = {
     "python": f"""
+from numpy import array
 from passivo.kernel.plain import {_MATH}, max, min
 
 def leaf(function): return function
@@ -25,6 +28,7 @@ entry = leaf
     "numba": f"""
 from math import {_MATH}
 from numba import njit
+from numpy import array
 
 leaf = njit(nogil=True, error_model="numpy", forceinline=True)
 entry = njit(nogil=True, error_model="numpy", cache=True)
@@ -32,6 +36,7 @@ entry = njit(nogil=True, error_model="numpy", cache=True)
     "cuda": f"""
 from math import {_MATH}
 from numba import cuda
+from numpy import array
 
 leaf = cuda.jit(device=True)
 entry = leaf
@@ -84,13 +89,18 @@ def assemble(
         header,
     ]
     for piece in pieces:
-        lines += [f"{name} = {value!r}" for name, value in piece.numbers.items()]
+        lines += [f"{name} = {_literal(value)}" for name, value in piece.numbers.items()]
         lines += [f"\n\n@leaf\n{text}" for text in piece.texts]
     texts = [entry if isinstance(entry, str) else inspect.getsource(entry) for entry in entries]
     lines += [f"\n\n@entry\n{text}" for text in texts]
     if engine == "cuda":
         lines.append(_CUDA_KERNEL)
     return "\n".join(lines) + "\n"
+
+
+def _literal(value: Any) -> str:
+    """A number or a table; of a long one an array, because Numba writes a branch for every entry of a tuple."""
+    return f"array({value!r})" if isinstance(value, tuple) and len(value) > LONGEST_TUPLE else repr(value)
 
 
 def numbers_of(*modules: Any) -> dict[str, Any]:

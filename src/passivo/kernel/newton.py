@@ -23,12 +23,21 @@ DAMPED_ITERATIONS = 60
 
 
 def average(m):
-    """All averages and their slopes, by the Gauss rule of the present level."""
-    for i in range(AVERAGE_COUNT):
+    """All averages, by the Gauss rule of the present level."""
+    for i in range(AVERAGES):
         m[AVERAGE + i] = 0.0
     level = int(m[LEVEL])
     for q in range(LEVEL_START[level], LEVEL_START[level + 1]):
-        sample(m, NODES[q], WEIGHTS[q])
+        sample(m, q)
+
+
+def average_slopes(m):
+    """Their slopes by the increments, by the same rule."""
+    for i in range(AVERAGE_SLOPES):
+        m[AVERAGE_SLOPE + i] = 0.0
+    level = int(m[LEVEL])
+    for q in range(LEVEL_START[level], LEVEL_START[level + 1]):
+        sample_slopes(m, q)
 
 
 def evaluate(m, h):
@@ -37,6 +46,13 @@ def evaluate(m, h):
     if AVERAGES > 0:
         average(m)
     residual(m, h)
+
+
+def derive(m, h):
+    """MATRIX at the unknowns that were evaluated last."""
+    if AVERAGES > 0:
+        average_slopes(m)
+    jacobian(m, h)
 
 
 def factor(m):
@@ -150,7 +166,7 @@ def chord(m, h):
         m[ITERATION] += 1.0
         refactored = not fresh
         if not fresh:
-            jacobian(m, h)
+            derive(m, h)
             if not factor(m):
                 return False
             fresh = True
@@ -192,7 +208,7 @@ def damped(m, h):
     for _ in range(DAMPED_ITERATIONS):
         evaluate(m, h)
         m[ITERATION] += 1.0
-        jacobian(m, h)
+        derive(m, h)
         if not factor(m):
             return False
         correct(m)
@@ -234,7 +250,7 @@ def predict(m, h):
 
 
 def enough_nodes(m, h):
-    """Whether |ḡ·d − ΔH| is rounding (spec 2.2), or no longer shrinks with more nodes and is next to rounding."""
+    """Whether |Σ ḡ_j·d_j − ΔH| is rounding (spec 2.2), or no longer shrinks with more nodes and is next to rounding."""
     expand(m, h)
     average(m)
     gather(m, h)
@@ -242,8 +258,11 @@ def enough_nodes(m, h):
     size = 0.0
     for i in range(STATES):
         m[NEXT + i] = m[STATE + i] + m[STEP + i]
-        gap += m[GRADIENT + i] * m[STEP + i]
-        size += (abs(m[STATE + i]) + abs(m[STEP + i])) * abs(m[GRADIENT + i])
+        for s in range(PATH_STAGES):
+            d = m[INCREMENTS + s * STATES + i]
+            g = m[GRADIENTS + s * STATES + i]
+            gap += g * d
+            size += (PATH_WEIGHTS[s] * abs(m[STATE + i]) + abs(d)) * abs(g)
     difference(m)
     for r in range(ROWS):
         gap -= m[DIFFERENCE + r]
@@ -286,7 +305,9 @@ def solve(m, h):
 
 KERNELS = (
     average,
+    average_slopes,
     evaluate,
+    derive,
     factor,
     correct,
     relative,

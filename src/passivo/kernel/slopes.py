@@ -67,12 +67,6 @@ class Ends:
     def at(self, expression: Any, which: tuple[Any, ...]) -> Any:
         return expression.xreplace(dict(zip(self.states, which)))
 
-    def derivative(self, expression: Any, j: int) -> Any:
-        """∂/∂d_j with b = a + d and m = a + d/2."""
-        return (
-            sp.diff(expression, self.d[j]) + sp.diff(expression, self.b[j]) + sp.diff(expression, self.m[j]) / 2
-        )  # fmt: skip
-
 
 @dataclass(frozen=True)
 class Node:

@@ -6,7 +6,7 @@ Whatever depends on parameters alone is computed once, in `prepare`, and read fr
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -144,15 +144,20 @@ class Source:
         returns: Any = None,
         note: str = "",
         guarded: bool = False,
+        copies: Sequence[tuple[Mapping[Any, str], Sequence[str]]] = (),
+        beside: Sequence[Any] = (),
     ) -> None:
         """Write `def name(arguments)`: load the bound symbols that are used, compute, store `target = formula`.
 
         `definitions` are symbols computed from others (b = a + d); only those that are needed are written, each
         before its first use. A target may end in "+=". A `guarded` leaf takes negative roots of 0 as 0: where a contact
-        is open, the curvature of u**1.5 is multiplied by 0.
+        is open, the curvature of u**1.5 is multiplied by 0. `copies` repeat the same formulas with other bindings and
+        targets. `beside` are formulas of a twin that shares subexpressions with this leaf: both then round alike.
         """
         outputs = [(target, sp.sympify(value)) for target, value in outputs]
         finals: list[Any] = [value for _, value in outputs] + ([] if returns is None else [sp.sympify(returns)])
+        own = len(finals)
+        finals += beside
         needed = _needed(finals, definitions or {})
         if guarded:
             needed, finals = {s: _guard(f) for s, f in needed.items()}, [_guard(f) for f in finals]
@@ -161,12 +166,12 @@ class Source:
         formulas: Any
         shared, formulas = sp.cse(hoisted, symbols=sp.numbered_symbols("#", real=True), order="none")
         steps = dict(shared) | dict(zip(needed, formulas))
-        finals = formulas[len(needed) :]
-        bound = {**bindings, **self.params, **{s: f"m[{at}]" for s, at in self.constants.values()}}
+        finals = formulas[len(needed) :][:own]
+        fixed = {**self.params, **{s: f"m[{at}]" for s, at in self.constants.values()}}
 
         local: dict[Any, str] = {}
         lines: list[str] = []
-        loads: dict[Any, str] = {}
+        loads: set[Any] = set()
         printer = _Printer(local)
 
         def define(symbol: Any) -> None:
@@ -178,18 +183,22 @@ class Source:
                     define(inner)
                 lines.append(f"    {local[symbol]} = {printer.doprint(steps[symbol])}")
             else:
-                loads[symbol] = f"    {local[symbol]} = {bound[symbol]}"
+                loads.add(symbol)
 
         for value in finals:
             for symbol in sorted(value.free_symbols, key=str):
                 define(symbol)
-        for (target, _), value in zip(outputs, finals):
-            operator = "" if target.endswith("=") else " ="
-            lines.append(f"    {target}{operator} {printer.doprint(value)}")
+        values = [printer.doprint(value) for value in finals]
+        body: list[str] = []
+        for where, targets in ((bindings, [target for target, _ in outputs]), *copies):
+            # everything is loaded before the first store: a store might otherwise force a reload
+            bound = {**where, **fixed}
+            body += [f"    {local[symbol]} = {bound[symbol]}" for symbol in bound if symbol in loads]
+            body += lines
+            body += [f"    {t}{'' if t.endswith('=') else ' ='} {value}" for t, value in zip(targets, values)]
         if returns is not None:
-            lines.append(f"    return {printer.doprint(finals[-1])}")
-        # everything is loaded before the first store: a store might otherwise force a reload
-        body = [*(loads[symbol] for symbol in bound if symbol in loads), *lines] or ["    pass"]
+            body.append(f"    return {values[-1]}")
+        body = body or ["    pass"]
         head = [f"def {name}({arguments}):", *([f'    """{note}"""'] if note else [])]
         self.functions.append("\n".join(head + body))
 

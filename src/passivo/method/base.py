@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Method(ABC):
     """Base of all methods.
 
-    order      measured by `make verify`
+    order      measured by `make verify`; where an option decides it, a property of the method
     preserves  what holds step by step, and is measured too:
                "energy"            created is 0 for every energy, structure, loss, input and step
                "quadratic energy"  the same where the energy is quadratic
@@ -103,9 +103,11 @@ class Laws:
         """A formula with the feedback and then `values` put in."""
         return formula.xreplace(dict(self.feedback)).xreplace(dict(values))
 
-    def used(self, form: Form, layout: Layout, values: Mapping[Any, Any]) -> list[tuple[str, Any]]:
-        """Where the inputs that follow from these laws are kept for the record, and what they are."""
-        start = layout.sections["USED"]
+    def used(
+        self, form: Form, layout: Layout, values: Mapping[Any, Any], section: str = "USED", skip: int = 0
+    ) -> list[tuple[str, Any]]:
+        """Where the inputs that follow from these laws are kept, `skip` numbers into a section, and what they are."""
+        start = layout.sections[section] + skip
         ruled = {*self.feedback, *self.unknown}
         found = [(k, self.feedback.get(u, u)) for k, u in enumerate(form.inputs) if u in ruled]
         return [(f"m[{start + k}]", self.put(value, values)) for k, value in found]

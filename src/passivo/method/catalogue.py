@@ -9,6 +9,7 @@ from passivo.errors import MethodError, nearest
 from passivo.method.base import Method
 from passivo.method.bounce import ExactBounce
 from passivo.method.closed_loop import ClosedLoopAVF
+from passivo.method.collocation import Collocation
 from passivo.method.composition import Composition
 from passivo.method.constrained import ConstrainedGradient, ConstrainedSplitting
 from passivo.method.discrete_gradient import Gonzalez, ItohAbe, SymmetrisedItohAbe
@@ -22,7 +23,7 @@ from passivo.method.told import Told
 
 ALL = (
     ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
-    Gonzalez, ItohAbe, SymmetrisedItohAbe, StructureSplitting, Composition, Kahan, SAV,
+    Collocation, Gonzalez, ItohAbe, SymmetrisedItohAbe, StructureSplitting, Composition, Kahan, SAV,
     EnergyConsistent, ExactHold, ExactBounce, ConstrainedSplitting, ConstrainedGradient,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}

@@ -47,17 +47,18 @@ class ClosedLoopAVF(Method):
 
         from passivo.kernel.equation import Equation, write_equation
         from passivo.kernel.leaves import gradient_at, input_slots
+        from passivo.kernel.path import Path
         from passivo.kernel.slopes import Ends
 
         ends, h = Ends.of(form.states), sp.Symbol("h#", real=True)
         gradient = gradient_at(form, form.states)
         put = lambda f: laws.put(f, gradient)  # noqa: E731
-        means: dict[Any, Any] = {}
+        means: dict[Any, tuple[int, Any]] = {}
 
         def mean(f: Any) -> Any:
             """A symbol for the mean of a formula over the step."""
             symbol = sp.Symbol(f"mean#{len(means)}", real=True)
-            means[symbol] = f
+            means[symbol] = 0, f
             return symbol
 
         def linear(f: Any) -> Any:
@@ -70,7 +71,7 @@ class ClosedLoopAVF(Method):
 
         increments = [h * linear(f) for f in form.flow]
         relations = laws.relate([linear(y) for y in form.output]) if laws.unknown else []
-        equation = Equation(ends, h, increments, {}, laws.unknown, relations, means, nodes=8)
+        equation = Equation(Path.straight(ends), h, increments, {}, laws.unknown, relations, means, nodes=8)
         slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout)}
         constants = write_equation(source, layout, equation, slots)
 
@@ -89,4 +90,4 @@ class ClosedLoopAVF(Method):
         note = "The inputs of the step; feedback at its middle, for the record."
         slots.update(laws.slots(layout, constants))
         source.leaf("gather", "m, h", slots, laws.used(form, layout, gradient), middle, note=note)
-        return {**constants, **tables(self.strokes)}
+        return {**constants, **tables(self.strokes), "INCREMENTS": at["STEP"], "GRADIENTS": at["GRADIENT"]}

@@ -194,10 +194,12 @@ def sizes(form: Form, rows: list[Any]) -> list[Any]:
     """The scale at which formulas of the states round: their terms without signs."""
     import sympy as sp
 
-    from passivo.kernel.equation import Equation, _sizes
+    from passivo.kernel.equation import Equation, sizes_of
+    from passivo.kernel.path import Path
     from passivo.kernel.slopes import Ends
 
-    return _sizes(Equation(Ends.of(form.states), sp.Symbol("h#", real=True), [], {}), rows)
+    path = Path.straight(Ends.of(form.states))
+    return sizes_of(Equation(path, sp.Symbol("h#", real=True), [], {}), rows)
 
 
 def multipliers(form: Form) -> tuple[Any, ...]:

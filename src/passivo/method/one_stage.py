@@ -14,7 +14,7 @@ Whatever ḡ is, `ΔH − h ỹ'u + h ḡ'Rḡ = ΔH − ḡ·(X − x)`: the en
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -24,6 +24,7 @@ from passivo.method.base import Laws, Method
 from passivo.method.strokes import ONE, advance, stroke, tables
 
 if TYPE_CHECKING:
+    from passivo.kernel.path import Path
     from passivo.kernel.slopes import Ends
     from passivo.kernel.source import Layout, Source
     from passivo.model.form import Form, Row
@@ -59,37 +60,112 @@ class OneStage(Method):
         return []
 
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
-        import sympy as sp
-
-        from passivo.kernel.equation import Equation, write_equation
-        from passivo.kernel.leaves import input_slots
+        from passivo.kernel.path import Path
         from passivo.kernel.slopes import Ends
 
-        ends, h = Ends.of(form.states), sp.Symbol("h#", real=True)
+        ends = Ends.of(form.states)
         mean, averages, nodes = self.gradient(form, ends)
-        place = dict(zip(form.states, self.place(form, ends)))
-        equation = Equation(
-            ends=ends,
-            h=h,
-            increments=[h * laws.put(f, place) for f in self.flow(form)],
-            through=dict(zip(form.gradient, mean)),
-            unknown_inputs=laws.unknown,
-            relations=[laws.put(f, place) for f in laws.relations],
-            averages=averages,
-            nodes=nodes,
-        )
-        at = layout.sections
-        slots = {**layout.slots("STATE", ends.a), **layout.slots("STEP", ends.d), **input_slots(form, layout)}
-        slots.update(self.kept(layout, form))
-        constants = write_equation(source, layout, equation, slots)
+        place = self.place(form, ends)
+        own, more = self.kept(layout, form), self.gathered(form, ends, layout)
+        path, flow = Path.straight(ends), self.flow(form)
+        numbers = write_stages(source, layout, form, laws, flow, path, [place], [mean], averages, nodes, own, more)
+        return {**numbers, **tables(self.strokes)}
 
-        slots.update({**layout.slots("AVERAGE", averages), **laws.slots(layout, constants), h: "h"})
-        defined = {**ends.definitions, **equation.through}
-        outputs = [(f"m[{at['GRADIENT'] + i}]", g) for i, g in enumerate(form.gradient)]
-        outputs += [*laws.used(form, layout, place), *self.gathered(form, ends, layout)]
-        source.leaf("gather", "m, h", slots, outputs, defined, note="Mean gradient and inputs of the step.")
-        write_weigh(source, layout, form, slots, place, ends.definitions)
-        return {**constants, **tables(self.strokes)}
+
+def write_stages(
+    source: Source,
+    layout: Layout,
+    form: Form,
+    laws: Laws,
+    flow: Sequence[Any],
+    path: Path,
+    places: Sequence[tuple[Any, ...]],
+    gradients: Sequence[Sequence[Any]],
+    averages: Mapping[Any, tuple[int, Any]],
+    nodes: int | None,
+    own: Mapping[Any, str] | None = None,
+    more: Sequence[tuple[str, Any]] = (),
+) -> dict[str, Any]:
+    """The equation of a step, `d_j = h b_j x'` at the place of every stage j with its mean gradient and its inputs.
+
+    `own` are symbols of the method's own and where it keeps their values, `more` is what `gather` stores besides.
+
+    One stage keeps increments, gradient and inputs where every method has them: in STEP, GRADIENT and USED. Several
+    have sections of their own and find the inputs in INPUT; STEP is their sum, GRADIENT and USED are their means.
+    """
+    import sympy as sp
+
+    from passivo.kernel.equation import Equation, write_equation
+
+    h, n, s, each = sp.Symbol("h#", real=True), len(form.states), path.stages, len(form.inputs + form.signals)
+    at, alone = layout.sections, path.stages == 1
+    sections = ("STEP", "GRADIENT", "USED") if alone else ("INCREMENTS", "GRADIENTS", "STAGE_USED")
+    if not alone:
+        for name, size in zip(sections, (s * n, s * n, s * each)):
+            layout.take(name, size)
+    steps, means, kept = (at[name] for name in sections)
+    slots = {**layout.slots("STATE", path.a), **layout.slots(sections[0], path.d), **(own or {})}
+    slots.update({symbol: repr(value) for symbol, value in path.numbers.items()})
+    through: dict[Any, Any] = {}
+    stages: list[tuple[Any, dict[Any, Any]]] = []  # weight and symbols of every stage
+    unknown: list[Any] = []
+    for j, (place, mean) in enumerate(zip(places, gradients)):
+        gradient, inputs = path.tagged(form.gradient, j), path.tagged(form.inputs + form.signals, j)
+        through.update(zip(gradient, mean))
+        here = dict(zip((*form.states, *form.gradient, *form.inputs, *form.signals), (*place, *gradient, *inputs)))
+        others = [u for u in laws.unknown if u not in here]  # unknowns that are no inputs, such as multipliers
+        here.update(zip(others, path.tagged(others, j)))
+        stages.append((path.weights[j] * h, here))
+        unknown += [here[u] for u in laws.unknown]
+        given = kept if alone else at["INPUT"]
+        slots.update({u: f"m[{given + j * each + k}]" for k, u in enumerate(inputs)})
+    equation = Equation(
+        path=path,
+        h=h,
+        increments=[weight * laws.put(f, here) for weight, here in stages for f in flow],
+        through=through,
+        unknown_inputs=unknown,
+        relations=[laws.put(f, here) for _, here in stages for f in laws.relations],
+        averages=averages,
+        nodes=nodes,
+    )
+    constants = write_equation(source, layout, equation, slots)
+
+    slots.update(layout.slots("AVERAGE", averages))
+    start = at["UNKNOWN"] + constants["SOLVED_COUNT"]
+    slots.update({u: f"m[{start + i}]" for i, u in enumerate(unknown)})
+    defined = {**path.definitions, **through}
+    outputs = [(f"m[{means + i}]", g) for i, g in enumerate(through)]
+    for j, (_, here) in enumerate(stages):
+        outputs += laws.used(form, layout, here, sections[2], j * each)
+    if not alone:
+        outputs += mean_outputs(form, laws, path, stages, at)
+    outputs += more
+    source.leaf("gather", "m, h", {**slots, h: "h"}, outputs, defined, note="Mean gradient and inputs of the step.")
+    slots.update({g: f"m[{means + i}]" for i, g in enumerate(through)})
+    ruled = {*laws.feedback, *laws.unknown}
+    for j, (_, here) in enumerate(stages):
+        slots.update({here[u]: f"m[{kept + j * each + k}]" for k, u in enumerate(form.inputs) if u in ruled})
+    write_weighs(source, layout, form, slots, stages, path.definitions)
+    return {**constants, "INCREMENTS": steps, "GRADIENTS": means}
+
+
+def mean_outputs(
+    form: Form, laws: Laws, path: Path, stages: Sequence[tuple[Any, dict[Any, Any]]], at: Mapping[str, int]
+) -> list[tuple[str, Any]]:
+    """STEP, GRADIENT and USED of several stages. An input that is held comes out as it is: the differences are 0."""
+    import sympy as sp
+
+    n, weights = len(form.states), path.weights
+    outputs = [(f"m[{at['STEP'] + i}]", sp.Add(*path.d[i::n])) for i in range(n)]
+    for i, g in enumerate(form.gradient):
+        mean = sp.Add(*(b * here[g] for b, (_, here) in zip(weights, stages)))
+        outputs.append((f"m[{at['GRADIENT'] + i}]", mean))
+    for k, u in enumerate((*form.inputs, *form.signals)):
+        first, *others = (laws.put(u, here) for _, here in stages)
+        spread = sp.Add(*(b * (other - first) for b, other in zip(weights[1:], others)))
+        outputs.append((f"m[{at['USED'] + k}]", first + spread))
+    return outputs
 
 
 def write_weigh(source: Source, layout: Layout, form: Form, slots: Any, place: Any, defined: Any) -> None:
@@ -98,15 +174,24 @@ def write_weigh(source: Source, layout: Layout, form: Form, slots: Any, place: A
 
     from passivo.kernel.leaves import input_slots
 
-    h, at = sp.Symbol("h#", real=True), layout.sections
-    slots = {**slots, **layout.slots("GRADIENT", form.gradient), **input_slots(form, layout), h: "h"}
-    outputs = []
-    for k, (y, u) in enumerate(zip(form.output, form.inputs)):
-        outputs.append((f"m[{at['WORK'] + k}] +=", h * y.xreplace(place) * u))
-        outputs.append((f"m[{at['MEAN'] + k}] +=", h * y.xreplace(place)))
-    for r, row in enumerate(form.rows):
-        outputs += row_outputs(row, r, at, h, lambda f: f.xreplace(place))
-    source.leaf("weigh", "m, h", slots, outputs, defined)
+    slots = {**slots, **layout.slots("GRADIENT", form.gradient), **input_slots(form, layout)}
+    write_weighs(source, layout, form, slots, [(sp.Symbol("h#", real=True), place)], defined)
+
+
+def write_weighs(
+    source: Source, layout: Layout, form: Form, slots: Any, stages: Sequence[tuple[Any, Any]], defined: Any
+) -> None:
+    """The same for several stages of given weight, each with symbols of its own."""
+    import sympy as sp
+
+    at, outputs = layout.sections, []
+    for weight, here in stages:
+        for k, (y, u) in enumerate(zip(form.output, form.inputs)):
+            outputs.append((f"m[{at['WORK'] + k}] +=", weight * y.xreplace(here) * u.xreplace(here)))
+            outputs.append((f"m[{at['MEAN'] + k}] +=", weight * y.xreplace(here)))
+        for r, row in enumerate(form.rows):
+            outputs += row_outputs(row, r, at, weight, lambda f, here=here: f.xreplace(here))
+    source.leaf("weigh", "m, h", {**slots, sp.Symbol("h#", real=True): "h"}, outputs, defined)
 
 
 def row_outputs(row: Row, r: int, at: Mapping[str, int], weight: Any, put: Callable) -> list[tuple[str, Any]]:
@@ -206,6 +291,8 @@ class AVF(OneStage):
         return ends.m
 
     def gradient(self, form: Form, ends: Ends) -> tuple[list[Any], dict[Any, Any], int | None]:
-        from passivo.kernel.average import mean_gradient
+        from passivo.kernel.average import mean_gradients
+        from passivo.kernel.path import Path
 
-        return mean_gradient(form.energy, ends)
+        means, averages, nodes = mean_gradients(form.energy, Path.straight(ends))
+        return means[0], averages, nodes

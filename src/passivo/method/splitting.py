@@ -67,7 +67,7 @@ class _Part(AVF):
             fixed.update({ends.b[i]: ends.a[i], ends.m[i]: ends.a[i], ends.d[i]: 0, ends.states[i]: ends.a[i]})
         mean = [g.xreplace(fixed) if i in self.moving else g * 0 for i, g in enumerate(mean)]
         used = set().union(*(g.free_symbols for g in mean))
-        return mean, {s: f.xreplace(fixed) for s, f in averages.items() if s in used}, nodes
+        return mean, {s: (j, f.xreplace(fixed)) for s, (j, f) in averages.items() if s in used}, nodes
 
 
 @dataclass(frozen=True)
