@@ -50,7 +50,7 @@ def chain(masses):
         loss=[[0] * (2 * masses)] * masses + [unit(masses + i, "b") for i in range(masses)],
         ports={"force": pv.effort(unit(2 * masses - 1, 1))},
         params={"b": 0.1},
-        name=f"chain of {masses}",
+        name=f"chain_of_{masses}",
     )
 
 

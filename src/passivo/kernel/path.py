@@ -112,7 +112,7 @@ class Path:
         return expression.xreplace(dict(zip(self.states, which)))
 
 
-def ways(stages: int, points: Sequence[float]) -> tuple[np.ndarray, np.ndarray]:
+def ways(stages: int, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """v_k and v_k' at some points, a row for each point: rounded once, or energies would not add up to rounding.
 
     In Legendre polynomials P of σ = 2τ − 1: `v_k' = Σ_m (2m + 1) P_m(σ_k) P_m(σ)`, and from 0 to τ the integral of P_m
