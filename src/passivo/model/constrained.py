@@ -153,7 +153,7 @@ class Constrained(System):
                 )
 
     def _starts(self, params: Mapping[str, float]) -> np.ndarray:
-        samples = self._samples(params)
+        samples = self.samples(params)
         return np.stack([samples[name] for name in self.positions], axis=1)
 
     def _places(self, params: Mapping[str, float]) -> np.ndarray:
