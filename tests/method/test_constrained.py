@@ -618,6 +618,13 @@ def test_a_hanging_chain_carries_its_weight():
             assert tension == pytest.approx(np.full(5, (5 - i) * 0.1 * 9.81), rel=1e-9)
 
 
+def test_they_are_compared_with_each_other():
+    start = {"x1": 0.2, "y1": 0.0}
+    found = pv.compare(pv.library.pendulum_chain(1), step=0.01, until=0.3, start=start, engine="python")
+    assert [entry.title for entry in found.entries] == ["ConstrainedSplitting", "ConstrainedGradient"]
+    assert found.reference.accuracy < 1e-9 and all(1e-5 < entry.error < 1e-2 for entry in found.entries)
+
+
 def test_in_machine_code_and_in_a_network():
     """A pendulum pulled by a spring that steps for itself; and the compiled step is that of plain Python."""
     net = pv.Network()

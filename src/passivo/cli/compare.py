@@ -82,11 +82,12 @@ def compare(
     return code
 
 
-def parse_methods(text: str) -> list[Method]:
-    from passivo.method.catalogue import GENERAL, METHODS
+def parse_methods(text: str) -> list[Method] | None:
+    """The methods named; None for all that suit the model."""
+    from passivo.method.catalogue import METHODS
 
     if text.strip() == "all":
-        return [kind() for kind in GENERAL.values()]
+        return None
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
         raise InputError("--methods takes all, or names such as AVF,RK4")
@@ -96,10 +97,13 @@ def parse_methods(text: str) -> list[Method]:
     return [METHODS[name]() for name in dict.fromkeys(names)]
 
 
-def measure(chosen: Scenario, methods: list[Method]) -> tuple[Comparison, int]:
+def measure(chosen: Scenario, methods: list[Method] | None) -> tuple[Comparison, int]:
     """The comparison, whole or as far as it came, and the exit code."""
+    from passivo.method.catalogue import GENERAL
+
     try:
-        with Progress(guess=COMPILES * (1 + len(methods)) / 3) as progress:  # two at a time, if there is anything to do
+        count = len(methods or GENERAL)
+        with Progress(guess=COMPILES * (1 + count) / 3) as progress:  # two at a time, if there is anything to do
             found = chosen.compare(methods, progress.update)
         kinds = {entry.run.verdict.kind for entry in found.entries if entry.run}
         if not kinds or "none" in kinds:

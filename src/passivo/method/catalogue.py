@@ -31,6 +31,14 @@ SPECIAL = (ExactBounce, ConstrainedSplitting, ConstrainedGradient)  # each steps
 GENERAL = {name: cls for name, cls in METHODS.items() if cls not in SPECIAL}
 
 
+def suited(model: Any) -> list[Method]:
+    """All methods for a model that is not of a special kind; for one with constraints those that keep them."""
+    chosen = (
+        GENERAL.values() if not getattr(model, "constraints", None) else [cls for cls in ALL if cls.keeps_constraints]
+    )
+    return [cls() for cls in chosen]
+
+
 class Foreign(Method):
     """A method of somebody's own, named in a saved run: it can be shown, not stepped."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from passivo.errors import InputError, MethodError, StepError
 from passivo.method.base import Method
-from passivo.method.catalogue import GENERAL
+from passivo.method.catalogue import suited
 from passivo.method.generate import Engine
 from passivo.model.system import Model
 from passivo.run.ahead import Ahead, load
@@ -118,7 +118,7 @@ def compare(
 ) -> Comparison:
     """Simulate `model` by each of `methods` and compare the runs with a reference; gives a `Comparison`.
 
-    methods       such as [pv.AVF(), pv.RK4()]; default: all there are, as they come
+    methods       such as [pv.AVF(), pv.RK4()]; default: all that suit the model, as they come
     start         state name -> value; the others start at the model's minimum, or at 0
     inputs        port or signal name -> number, array, function of t, Noise, Feedback or Relation; default 0
     record_every  keep every n-th row (the last one always); default: about 2000 rows
@@ -129,7 +129,7 @@ def compare(
     interruption raises `KeyboardInterrupt` whose `comparison` holds the runs that were finished, errors and perhaps
     costs missing.
     """
-    chosen = _titled(methods)
+    chosen = _titled(suited(model) if methods is None else methods)
     if isinstance(model, Model) and not model.states:
         raise InputError(f"{model.name!r} has no states: all methods agree, and there is nothing to compare")
     steps = whole_steps(step, until)
@@ -178,10 +178,8 @@ class _Progress:
         self(what)
 
 
-def _titled(methods: Sequence[Method] | None) -> dict[str, Method]:
+def _titled(methods: Sequence[Method]) -> dict[str, Method]:
     """Title -> method; a title has the options in which methods of the same class differ."""
-    if methods is None:
-        return {name: cls() for name, cls in GENERAL.items()}
     if isinstance(methods, str | Method) or not isinstance(methods, Sequence):
         raise MethodError(f"compare takes a list of methods, as in [pv.AVF(), pv.RK4()], not {methods!r}")
     if not methods:

@@ -23,6 +23,7 @@ import numpy as np
 
 from passivo.errors import MethodError, ModelError, StepError
 from passivo.method.base import Method
+from passivo.method.constrained import ConstrainedGradient
 from passivo.method.generate import Engine
 from passivo.method.one_stage import AVF, ImplicitMidpoint
 from passivo.method.part import CompiledPart, checked_state, compile, seconds
@@ -140,7 +141,8 @@ def find(problem: Problem, runs: Sequence[Run], tell: Callable[[float], None]) -
     `tell` is called with the share of the work done.
     """
     methods = [run.method for run in runs]
-    implicit = next((m for m in methods if isinstance(m, ImplicitMidpoint | AVF)), ImplicitMidpoint())
+    usual = ConstrainedGradient() if problem.model.constraints else ImplicitMidpoint()
+    implicit = next((m for m in methods if isinstance(m, ImplicitMidpoint | AVF)), usual)
     best = Reference(problem.time, np.full((len(problem.time), len(problem.model.states)), np.nan), math.inf)
     for k, (method, powers) in enumerate(((EXPLICIT, ()), (implicit, (2, 4, 6)))):
         try:
