@@ -112,6 +112,7 @@ ITERATIONS_ALL: int
 CUTS: int
 LEVEL: int
 GAP: int
+PROOF: int  # 1: asked for; residual power; gap of the mean gradient
 DEFECT: int
 ORIGIN: int
 OFFSET: int
@@ -226,6 +227,8 @@ def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 # kernels
 def advance(m, h) -> int: ...  # The method: one step of size h, state moved, work and loss added up.
 def commit(m) -> int: ...  # Move the state by STEP.
+def prove(m, h) -> None: ...  # Add what the balance of a solved stroke rests on to PROOF.
+def finish(m, h) -> int: ...  # A solved stroke: weighed, committed.
 def stroke(m, kind, h) -> int: ...  # A part of a step: solved, weighed, committed.
 def solve(m, h) -> int: ...  # Find STEP.
 def evaluate(m, h) -> None: ...  # Increments and residual at the present unknowns.

@@ -26,7 +26,7 @@ def lay_out(form: Form, stages: int, base: int = 0, recorded: int = 0) -> Layout
         ("OUTPUT", w), ("MEAN", w), ("WORK", w), ("PORT_WORK", 2 * w),
         ("START", n), ("NEXT", n), ("STEP", n), ("GRADIENT", n), ("END_GRADIENT", n),
         ("LOST", rows), ("RECEIVED", rows), ("CHANGE", rows), ("DIFFERENCE", rows), ("SCALE", rows), ("BOOKED", rows),
-        ("FAULTS", sizes["ACCOUNTS_COUNT"]), ("ENERGY", rows), ("HEIGHT", rows),
+        ("FAULTS", sizes["ACCOUNTS_COUNT"]), ("ENERGY", rows), ("HEIGHT", rows), ("PROOF", 3),
         ("ACCOUNTS", sizes["ACCOUNTS_COUNT"] * accounts.ACCOUNT_SIZE), ("REPORT", sizes["REPORT_SIZE"]),
     ):  # fmt: skip
         layout.take(name, size)

@@ -48,6 +48,8 @@ def tick(m, h):
         m[MEAN + k] = 0.0
     for k in range(RECORDED_COUNT):
         m[RECORDED + k] = 0.0
+    m[PROOF + 1] = 0.0
+    m[PROOF + 2] = 0.0
     for r in range(ROWS):
         m[LOST + r] = 0.0
         m[RECEIVED + r] = 0.0

@@ -34,6 +34,7 @@ class Method(ABC):
     needs_energy    it steps by the energy, and not laws of which none is known
     domain          in words, where it can step at all; empty: wherever the model can
     strokes         (share of the step, kind) of each stroke, for methods that step by these (`method/strokes.py`)
+    certifies       a step can say what its balance rests on: `run.certificate`
     symmetric       a step of −h undoes a step of h; with strokes and order 2, a `Composition` can be made of it
     keeps_constraints  it steps models with constraints (spec 3), and no others
     """
@@ -52,6 +53,7 @@ class Method(ABC):
     allowance_share: ClassVar[float] = 0.0
     strokes: ClassVar[Any] = ()
     symmetric: ClassVar[bool] = False
+    certifies: ClassVar[bool] = False
 
     def describe(self) -> dict[str, Any]:
         options = {option.name: getattr(self, option.name) for option in fields(self)}

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
 from passivo.method.one_stage import row_outputs
-from passivo.method.strokes import ONE, advance, stroke, tables
+from passivo.method.strokes import ONE, advance, finish, stroke, tables
 
 if TYPE_CHECKING:
     from passivo.kernel.source import Layout, Source
@@ -40,7 +40,7 @@ class ClosedLoopAVF(Method):
     order: ClassVar = 2
     symmetric: ClassVar = True
     strokes: ClassVar = ONE
-    kernels: ClassVar = (*newton.KERNELS, stroke, advance, weigh)
+    kernels: ClassVar = (*newton.KERNELS, finish, stroke, advance, weigh)
 
     def write(self, source: Source, layout: Layout, form: Form, laws: Laws) -> dict[str, Any]:
         import sympy as sp

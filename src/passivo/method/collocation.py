@@ -19,7 +19,7 @@ from passivo.errors import MethodError
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
 from passivo.method.one_stage import write_stages
-from passivo.method.strokes import ONE, advance, stroke, tables
+from passivo.method.strokes import ONE, advance, finish, stroke, tables
 
 if TYPE_CHECKING:
     from passivo.kernel.source import Layout, Source
@@ -41,7 +41,8 @@ class Collocation(Method):
     preserves: ClassVar = ("energy", "quadratic energy", "convex passivity")
     symmetric: ClassVar = True
     strokes: ClassVar = ONE
-    kernels: ClassVar = (*newton.KERNELS, stroke, advance)
+    kernels: ClassVar = (*newton.KERNELS, finish, stroke, advance)
+    certifies: ClassVar = True
 
     @property
     def order(self) -> int:  # type: ignore[override]

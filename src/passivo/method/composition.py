@@ -104,6 +104,10 @@ class Composition(Method):
         return self.base.needs_energy
 
     @property
+    def certifies(self) -> bool:  # type: ignore[override]
+        return self.base.certifies
+
+    @property
     def keeps_constraints(self) -> bool:  # type: ignore[override]
         return self.base.keeps_constraints
 

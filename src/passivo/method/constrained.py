@@ -18,7 +18,7 @@ from passivo.errors import MethodError
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method, refuse_relations
 from passivo.method.one_stage import AVF, write_weigh
-from passivo.method.strokes import ONE, advance, stroke, tables
+from passivo.method.strokes import ONE, advance, finish, stroke, tables
 
 if TYPE_CHECKING:
     from math import inf
@@ -302,7 +302,7 @@ class ConstrainedSplitting(Method):
     order: ClassVar = 2
     preserves: ClassVar = ("symplectic",)
     applies: ClassVar = "constraints"
-    kernels: ClassVar = (brace, off, ready, solve, stroke, advance)
+    kernels: ClassVar = (brace, off, ready, solve, finish, stroke, advance)
     strokes: ClassVar = ONE
     symmetric: ClassVar = True
     keeps_constraints: ClassVar = True
@@ -445,7 +445,7 @@ class ConstrainedGradient(AVF):
     order: ClassVar = 2
     preserves: ClassVar = ("energy",)
     applies: ClassVar = "constraints"
-    kernels: ClassVar = (*newton.KERNELS, brace, off, ready, stroke, advance)
+    kernels: ClassVar = (*newton.KERNELS, brace, off, ready, finish, stroke, advance)
     keeps_constraints: ClassVar = True
 
     def recorded(self, model: Model) -> tuple[str, ...]:

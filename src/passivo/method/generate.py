@@ -134,6 +134,8 @@ def part_piece(
     own = method.kernels_for(form)
     if not any(kernel.__name__ == "ready" for kernel in own):
         source.functions.append("def ready(m):\n    pass")
+    if not any(function.startswith("def prove(") for function in source.functions):
+        source.functions.append("def prove(m, h):\n    pass")
     sections = {name: start for name, start in layout.sections.items() if not name.startswith("CONSTANT_")}
     numbers.update(sections)
     numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)

@@ -19,7 +19,7 @@ from passivo.method.energy_consistent import grounded
 from passivo.method.exact_hold import check_polynomial
 from passivo.method.one_stage import OneStage
 from passivo.method.strokes import advance as take_strokes
-from passivo.method.strokes import stroke
+from passivo.method.strokes import finish, stroke
 
 if TYPE_CHECKING:
     from passivo.kernel.slopes import Ends
@@ -69,9 +69,7 @@ def advance(m, h):
     m[ITERATIONS_ALL] += m[ITERATION]
     if status != OK:
         return status
-    gather(m, h)
-    weigh(m, h)
-    status = commit(m)
+    status = finish(m, h)
     if status == OK:
         for i in range(STATES):
             m[ROOT + ROW_OF_STATE[i]] += 0.5 * m[TILT + i] * m[STEP + i]
@@ -88,7 +86,7 @@ class Kahan(OneStage):
     preserves: ClassVar = ("quadratic energy",)
     applies: ClassVar = "quadratic fields"
     symmetric: ClassVar = True
-    kernels: ClassVar = (*LINEAR, stroke, take_strokes)
+    kernels: ClassVar = (*LINEAR, finish, stroke, take_strokes)
     needs_energy: ClassVar = True
 
     def form_of(self, model: Model) -> Form:
@@ -130,7 +128,7 @@ class SAV(OneStage):
     order: ClassVar = 2
     preserves: ClassVar = ("quadratic energy",)
     applies: ClassVar = "one energy minimum"
-    kernels: ClassVar = (*LINEAR, ready, advance)
+    kernels: ClassVar = (*LINEAR, finish, ready, advance)
     needs_energy: ClassVar = True
     domain: ClassVar = "where SAV's E + shift is positive"
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from passivo.errors import MethodError, nearest
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
-from passivo.method.strokes import ONE, advance, stroke, tables
+from passivo.method.strokes import ONE, advance, finish, stroke, tables
 
 if TYPE_CHECKING:
     from passivo.kernel.path import Path
@@ -35,7 +35,8 @@ class OneStage(Method):
     """Base of the methods in this file."""
 
     strokes: ClassVar = ONE
-    kernels: ClassVar = (*newton.KERNELS, stroke, advance)
+    certifies: ClassVar = True
+    kernels: ClassVar = (*newton.KERNELS, finish, stroke, advance)
 
     @abstractmethod
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
@@ -147,7 +148,32 @@ def write_stages(
     for j, (_, here) in enumerate(stages):
         slots.update({here[u]: f"m[{kept + j * each + k}]" for k, u in enumerate(form.inputs) if u in ruled})
     write_weighs(source, layout, form, slots, stages, path.definitions)
+    write_proof(source, form, slots, path, stages, [laws.put(f, here) for _, here in stages for f in flow], at)
     return {**constants, "INCREMENTS": steps, "GRADIENTS": means}
+
+
+def write_proof(
+    source: Source,
+    form: Form,
+    slots: Any,
+    path: Path,
+    stages: Sequence[tuple[Any, dict[Any, Any]]],
+    rates: Sequence[Any],
+    at: Mapping[str, int],
+) -> None:
+    """`prove`: Σ ḡ_j·F_j, F the residual of the step's equation, and −Σ ḡ_j·d_j, to which the change of H belongs.
+
+    Whatever the solver left, the energy a step creates is `Σ ḡ_j·F_j + (ΔH − Σ ḡ_j·d_j)` (spec 2.1).
+    """
+    import sympy as sp
+
+    means = [here[g] for _, here in stages for g in form.gradient]
+    weights = [weight for weight, _ in stages for _ in form.gradient]
+    left = sp.Add(*(g * (d - weight * f) for g, d, weight, f in zip(means, path.d, weights, rates)))
+    taken = sp.Add(*(g * d for g, d in zip(means, path.d)))
+    outputs = [(f"m[{at['PROOF'] + 1}] +=", left), (f"m[{at['PROOF'] + 2}] -=", taken)]
+    slots = {**slots, sp.Symbol("h#", real=True): "h"}
+    source.leaf("prove", "m, h", slots, outputs, path.definitions)
 
 
 def mean_outputs(

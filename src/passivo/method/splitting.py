@@ -24,7 +24,7 @@ from passivo.errors import MethodError, ModelError, nearest, quoted
 from passivo.kernel import newton
 from passivo.method.base import Laws, Method
 from passivo.method.one_stage import AVF
-from passivo.method.strokes import MOST_STROKES, Stroke, advance, tables
+from passivo.method.strokes import MOST_STROKES, Stroke, advance, finish, tables
 from passivo.method.strokes import stroke as solved
 from passivo.model.expression import evaluate, names, symbolic
 from passivo.model.ports import formulas
@@ -103,6 +103,10 @@ class StructureSplitting(Method):
             raise MethodError(f"{NAME}'s substep cannot be {self.substep!r}; {nearest(str(self.substep), SUBSTEPS)}")
 
     @property
+    def certifies(self) -> bool:  # type: ignore[override]
+        return self.substep == "gradient"
+
+    @property
     def strokes(self) -> tuple[Stroke, ...]:  # type: ignore[override]
         count = max(len(self.parts), 1)
         shares = self.coefficients or (0.5,) * (count - 1) + (1.0,) + (0.5,) * (count - 1)
@@ -148,7 +152,7 @@ class StructureSplitting(Method):
             else:
                 moving = tuple(i for i, rate in enumerate(part.flow) if rate != 0)
                 write = partial(_Part(moving).write, laws=laws if last else silent)
-                kernels = (*newton.KERNELS, solved)
+                kernels = (*newton.KERNELS, finish, solved)
             add = partial(write, source, layout, part)
             numbers.update(write_apart(source, layout, f"S{k}_", add, kernels))
             choice += [f"    if kind == {k}:"] * (not last)

@@ -18,15 +18,26 @@ Stroke = tuple[float, int]  # share of the step, and kind
 ONE: tuple[Stroke, ...] = ((1.0, 0),)
 
 
+def finish(m, h):
+    """A solved stroke is weighed and committed; where it was asked for, what its balance rests on is added to PROOF."""
+    gather(m, h)
+    weigh(m, h)
+    if m[PROOF] == 1.0:
+        prove(m, h)
+    status = commit(m)
+    if m[PROOF] == 1.0:
+        for r in range(ROWS):
+            m[PROOF + 2] += m[DIFFERENCE + r]
+    return status
+
+
 def stroke(m, kind, h):
     """One stroke of size h: solved, weighed, committed. One that is not solved leaves the state where it was."""
     status = solve(m, h)
     m[ITERATIONS_ALL] += m[ITERATION]
     if status != OK:
         return status
-    gather(m, h)
-    weigh(m, h)
-    return commit(m)
+    return finish(m, h)
 
 
 def advance(m, h):

@@ -19,12 +19,13 @@ import numpy as np
 from passivo.errors import StepError
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict
-from passivo.method.part import CompiledPart, compile
+from passivo.method.part import CompiledPart
 from passivo.model.coupled import Coupled
 from passivo.model.expression import EXTENDED, evaluate, to_text
 from passivo.network.compiled import CompiledNetwork, compile_network
 from passivo.network.network import Network
 from passivo.run.adaptive import AdaptiveRecorder
+from passivo.run.certificate import created, repeated
 from passivo.run.inputs import Inputs, network_inputs, rebuild
 from passivo.run.network_run import NetworkRecorder, NetworkRun
 from passivo.run.run import COLUMNS, FIELDS, UNITS, Run
@@ -86,7 +87,7 @@ def audit(run: Run | NetworkRun | str | os.PathLike, progress: Callable[[int, in
 
 
 def _replay(run: Run, drive: Inputs, findings: list[str], progress: Callable | None) -> Audit:
-    part = _part(run, drive, run.engine)
+    part = repeated(run, drive, run.engine)
     if run.pace is not None:
         again = _paced_again(run, AdaptiveRecorder(part, drive, run.pace, run.until, run.record_every, progress))
     else:
@@ -174,18 +175,11 @@ def compare_faults(run: Run, found: dict[str, int], findings: list[str]) -> None
             findings.append(f"faults of the kind {name!r}: {stored} in the file, {counted} when repeated")
 
 
-def _part(run: Run, drive: Inputs, engine: Any) -> CompiledPart:
-    model = run.model.with_params(**run.params)
-    part = compile(model, run.method, run.step, start=run.start, laws=drive.laws, engine=engine)
-    part.half_at(run.planned // 2)
-    return part
-
-
 def _recompute(
     run: Run, drive: Inputs, rows: Callable[[int], np.ndarray], findings: list[str], progress: Callable | None
 ) -> Verdict:
     """Every step anew from the stored state before it, with the inputs `rows(k)`; the verdict on books of its own."""
-    steps = _Steps(run, _part(run, drive, "python"), findings)
+    steps = _Steps(run, repeated(run, drive, "python"), findings)
     steps.compare_energies()
     with np.errstate(all="ignore"):
         for k in range(run.steps):
@@ -201,6 +195,7 @@ class _Steps:
     def __init__(self, run: Run, part: CompiledPart, findings: list[str]):
         self.run, self.part, self.module, self.findings = run, part, part.module, findings
         self.memory = part.memory.astype(np.longdouble)
+        self.part_of(self.memory, "PROOF", 1)[:] = 1.0
         self.books = self.memory.copy()
         self.states = run.arrays["states"].astype(np.longdouble)
         self.ledger = run.arrays["ledger"].astype(np.longdouble)
@@ -247,8 +242,18 @@ class _Steps:
         for i in np.nonzero(~(gap <= allowed))[0]:
             if not self.worthless(k, int(i)):
                 self.say(k, f"state {run.model.states[i]} is off by {float(gap[i]):.3g}")
+        self.certify(k)
         self.book(k)
         self.compare_signals(k)
+
+    def certify(self, k: int) -> None:
+        """The energy a step created is what its residual and the gap of its gradient say (spec 2.1)."""
+        if not self.run.method.certifies:
+            return
+        _, residual, gap = self.part_of(self.memory, "PROOF", 3)
+        left = created(self.module, self.memory) - residual - gap
+        if not abs(left) <= EPSILON * self.part_of(self.memory, "SCALE", self.module.ROWS).sum():
+            self.say(k, f"the energy created is not what its certificate says, by {float(left):.3g} J")
 
     def worthless(self, k: int, i: int) -> bool:
         """Whether state i in the file differs from the recomputed one by rounding of the energy alone. A method that

@@ -205,6 +205,13 @@ class Run:
 
         write_columns(path, self.columns())
 
+    @cached_property
+    def certificate(self) -> xr.Dataset:
+        """What the balance of each step rests on: `defect = residual + gap`, in joules; see `run/certificate.py`."""
+        from passivo.run.certificate import certificate
+
+        return certificate(self)
+
     def columns(self) -> dict[str, np.ndarray]:
         """All recorded series by name and unit: time, states, inputs, outputs, work, and the total's ledger."""
         states = [_heading(name, self.model.unit(name)) for name in self.model.states]
