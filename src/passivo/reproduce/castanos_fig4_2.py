@@ -16,8 +16,8 @@ from passivo.model.constrained import Constrained
 from passivo.model.feedback import Feedback
 from passivo.model.mechanical import Mechanical
 from passivo.model.ports import effort
-from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
 from passivo.reproduce.common import at_most, engine_for, headline, progress_of, whole
+from passivo.reproduce.figure import Advance, Figure, Outcome, Statement
 from passivo.run.draw import COLOURS, DASHED, figure, legend
 from passivo.run.inputs import Held
 from passivo.run.run import Run
