@@ -15,6 +15,7 @@ ACCOUNTS_COUNT: int  # rows, and the total where there are several
 ROW_OF_STATE: tuple[int, ...]
 ROW_OF_INPUT: tuple[int, ...]
 REPORT_SIZE: int
+SIZE: int  # of the memory
 UNKNOWNS: int  # size of the Newton system
 SOLVED: tuple[int, ...]  # the states in it
 SOLVED_COUNT: int
@@ -226,12 +227,13 @@ def present(m) -> None: ...  # GRADIENT, USED and NOW at STATE.
 
 # kernels
 def advance(m, h) -> int: ...  # The method: one step of size h, state moved, work and loss added up.
+def step(m, h) -> int: ...  # One step with the inputs in the memory: advanced, booked.
 def commit(m) -> int: ...  # Move the state by STEP.
 def prove(m, h) -> None: ...  # Add what the balance of a solved stroke rests on to PROOF.
 def finish(m, h) -> int: ...  # A solved stroke: weighed, committed.
 def stroke(m, kind, h) -> int: ...  # A part of a step: solved, weighed, committed.
 def solve(m, h) -> int: ...  # Find STEP.
-def evaluate(m, h) -> None: ...  # Increments and residual at the present unknowns.
+def assess(m, h) -> None: ...  # Increments and residual at the present unknowns.
 def factor(m) -> bool: ...  # LU of MATRIX.
 def correct(m) -> None: ...  # CORRECTION from RESIDUAL.
 def apply(m, share) -> None: ...  # Move the unknowns by CORRECTION.

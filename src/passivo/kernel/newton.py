@@ -40,7 +40,7 @@ def average_slopes(m):
         sample_slopes(m, q)
 
 
-def evaluate(m, h):
+def assess(m, h):
     """Increments and residual at the present unknowns."""
     expand(m, h)
     if AVERAGES > 0:
@@ -162,7 +162,7 @@ def chord(m, h):
     polish = False
     stalls = 0
     for _ in range(ITERATIONS + UNKNOWNS):
-        evaluate(m, h)
+        assess(m, h)
         m[ITERATION] += 1.0
         refactored = not fresh
         if not fresh:
@@ -206,7 +206,7 @@ def chord(m, h):
 def damped(m, h):
     """Full Newton that shortens a step until the next correction would be smaller; True if converged."""
     for _ in range(DAMPED_ITERATIONS):
-        evaluate(m, h)
+        assess(m, h)
         m[ITERATION] += 1.0
         derive(m, h)
         if not factor(m):
@@ -215,7 +215,7 @@ def damped(m, h):
         size = relative(m)
         if size <= CONVERGED or (size < 1e300 and at_rounding(m, h)):
             apply(m, 1.0)
-            evaluate(m, h)
+            assess(m, h)
             correct(m)
             if not relative(m) <= 1e3 * CONVERGED and not at_rounding(m, h):
                 return False
@@ -229,7 +229,7 @@ def damped(m, h):
         while share > 1e-4:
             for i in range(UNKNOWNS):
                 m[UNKNOWN + i] = m[TRIAL + i] - share * m[DIRECTION + i]
-            evaluate(m, h)
+            assess(m, h)
             correct(m)
             if relative(m) <= (1.0 - 0.25 * share) * size:  # both inf: another unknown leaves 0
                 accepted = True
@@ -244,7 +244,7 @@ def predict(m, h):
     """Explicit Euler for the solved states."""
     for i in range(UNKNOWNS):
         m[UNKNOWN + i] = 0.0
-    evaluate(m, h)
+    assess(m, h)
     for i in range(SOLVED_COUNT):
         m[UNKNOWN + i] = -m[RESIDUAL + i]
 
@@ -306,7 +306,7 @@ def solve(m, h):
 KERNELS = (
     average,
     average_slopes,
-    evaluate,
+    assess,
     derive,
     factor,
     correct,

@@ -33,7 +33,7 @@ def solve(m, h):
     """The linear system of a step: its residual at d = 0, its matrix, and its residual again as a check."""
     for i in range(UNKNOWNS):
         m[UNKNOWN + i] = 0.0
-    evaluate(m, h)
+    assess(m, h)
     m[ITERATION] = 1.0 if UNKNOWNS > 0 else 0.0
     if UNKNOWNS > 0:
         jacobian(m, h)
@@ -42,13 +42,13 @@ def solve(m, h):
             return UNCONVERGED
         correct(m)
         apply(m, 1.0)
-        evaluate(m, h)
+        assess(m, h)
         if not settled(m, h):
             return UNCONVERGED
     return OK
 
 
-LINEAR = (newton.average, newton.evaluate, newton.factor, newton.correct, newton.apply, newton.settled, solve)
+LINEAR = (newton.average, newton.assess, newton.factor, newton.correct, newton.apply, newton.settled, solve)
 
 
 def ready(m):
