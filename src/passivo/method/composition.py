@@ -89,7 +89,11 @@ class Composition(Method):
 
     @property
     def order(self) -> int:  # type: ignore[override]
-        return order_of(self.shares)
+        return min(order_of(self.shares), self.composes)
+
+    @property
+    def composes(self) -> int:  # type: ignore[override]
+        return self.base.composes
 
     @property
     def preserves(self) -> tuple[str, ...]:  # type: ignore[override]
