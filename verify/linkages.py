@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -118,13 +118,3 @@ def squeezer(b: float = 0.0, k: float = 500.0, rest: float = 0.7, m: float = 0.1
     for point, side in ((1, 0.4), (2, -0.4)):
         bars += [(point, 0, 0.5), (point, (side, 0.0), 0.4)]
     return Bars((m,) * 3, bars, force)
-
-
-def hung(*angles: float, lengths: Sequence[float], masses: Sequence[float], rates: Sequence[float]) -> Mapping:
-    """r and p of a chain whose bars stand at angles from straight down and turn at rates: lists (x, y, px, py)."""
-    at, speed, rows = np.zeros(2), np.zeros(2), []
-    for angle, rate, length, mass in zip(angles, rates, lengths, masses):
-        at = at + length * np.array([np.sin(angle), -np.cos(angle)])
-        speed = speed + length * rate * np.array([np.cos(angle), np.sin(angle)])
-        rows.append([*at, *(mass * speed)])
-    return {i: row for i, row in enumerate(rows)}

@@ -6,13 +6,13 @@ import pytest
 import passivo as pv
 from identities import compiled, energy
 from strategies import build
-from verify.methods import all_methods
+from verify.methods import general_methods
 
 # compositions go back in time, and refuse loss and feedback; turns need energies that are bowls
 SPECIAL = ("Composition", "StructureSplitting exact")
 KEEPERS = {
     title: method
-    for title, method in all_methods().items()
+    for title, method in general_methods().items()
     if "energy" in method.preserves and not title.startswith(SPECIAL)
 }
 RUNGE_KUTTA = [pv.ExplicitEuler(), pv.ImplicitEuler(), pv.ImplicitMidpoint(), pv.Heun(), pv.RK4()]
