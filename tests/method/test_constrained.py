@@ -365,6 +365,22 @@ def test_compositions_of_the_splitting_are_symmetric_and_symplectic(scheme):
         part.step(u)
 
 
+@pytest.mark.parametrize("base", BOTH, ids=name_of)
+def test_compositions_record_multipliers_and_keep_the_ledger(base):
+    """A linkage with more constraints than inputs: the mean multiplier of a step is that of its strokes."""
+    model, start = pv.library.four_bar(), {"ay": 0.1, "bx": 0.4, "by": 0.4}
+    options = {"start": start, "inputs": {"crank": 0.02}, "engine": "python"}
+    fine = pv.simulate(model, SPLITTING, 1e-4, 0.1, **options)
+    run = pv.simulate(model, pv.Composition(base), 5e-3, 0.1, **options)
+    assert run.verdict.kind == "exact" if base is GRADIENT else run.verdict.bias < 1e-8
+    assert float(run.work["crank"][-1].sum()) == pytest.approx(float(fine.work["crank"][-1].sum()), rel=1e-4)
+    for bar in model.constraints:
+        means = fine[bar].values[1:].reshape(20, 50).mean(axis=1)
+        within = 1e-3 if base is SPLITTING else 0.1  # those of the gradient alternate from stroke to stroke
+        assert np.abs(run[bar].values[1:] - means).max() <= within * np.abs(means).max()
+    assert run.audit().ok
+
+
 def test_compositions_with_constraints_refuse_loss_and_feedback():
     with pytest.raises(MethodError, match=r"goes back in time .* loses power; take Collocation"):
         pv.compile(pv.library.squeezer(b=0.1), pv.Composition(GRADIENT), 0.01, engine="python")

@@ -154,6 +154,9 @@ class Composition(Method):
     def form_of(self, model: Model) -> Form:
         return self.base.form_of(model)
 
+    def recorded(self, model: Model) -> tuple[str, ...]:
+        return self.base.recorded(model)
+
     def kernels_for(self, form: Form) -> tuple[Callable, ...]:
         return self.base.kernels_for(form)
 
