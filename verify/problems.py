@@ -60,10 +60,12 @@ class Problem:
 
     @cached_property
     def quadratic(self) -> bool:
-        """Whether the energy is a polynomial of degree 2 at most."""
+        """Whether the energy is a polynomial of degree 2 at most, and no constraint bends it."""
         import sympy as sp
 
         form = self.model.form
+        if self.constrained:
+            return False
         energy = form.energy
         if not form.states:
             return True

@@ -570,6 +570,18 @@ def test_the_discrete_jacobian_fits_the_increment():
     assert abs(force @ step[:4]) < 1e-13 and np.abs(force).max() > 1e-2
 
 
+def test_a_pendulum_on_a_bar_next_to_rest():
+    """1e-9 rad, 10^5 steps of machine code: at most 4 iterations, and the balance is rounding on the bar, which is
+    far above what so small a motion has in energy: ε |λ| l² is 1e-16 J, the motion 1e-18 J."""
+    model = pv.library.pendulum_chain(1)
+    start = pv.consistent(model, {"x1": 2e-10, "y1": -0.2})
+    for method in BOTH:
+        run = pv.simulate(model, method, 1e-3, 100.0, start=start, record_every=1000)
+        assert run.steps == 100_000 and run.iterations <= 4
+        assert np.abs(run["x1"].values).max() <= 1.01e-9
+        assert max(run.verdict.bias, run.verdict.removed) <= 1e-15
+
+
 def test_convex_kinetic_energies():
     """A particle at the speed limit on a sphere: T = sqrt(1 + p²), no quadratic form."""
     model = pv.Constrained(
@@ -652,6 +664,10 @@ def test_a_parameter_that_moves_the_constraints_moves_the_state_and_is_booked():
         r = part.state
         assert abs(r[0] ** 2 + r[1] ** 2 - 0.65**2) < 1e-15 and np.abs(r - state).max() > 0.01
         assert part._account(0)[4] == pytest.approx(part.stored - before, abs=1e-15)
+        near = pv.consistent(part.model.with_params(la=0.65), {"ax": 0.65, "ay": 0.05, "bx": 0.9, "by": 0.1})
+        before, edited = part.stored, part._account(0)[4]
+        part.place(near)  # what the offer gives is entered as edited, too
+        assert part._account(0)[4] - edited == pytest.approx(part.stored - before, abs=1e-15) != 0.0
         part.step([0.1, 0.0])
         state = part.state.copy()
         part.set(g=1.0)  # the constraints stay where they are, and so does the state
