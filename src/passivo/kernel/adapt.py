@@ -60,8 +60,8 @@ def size_of(m, reach, i):
 def adapt(m, whole, kept, reach, pace, table, out, sizes, rows, every):
     """One pair of steps with the inputs `table`: of the whole step, of its first half, of its second.
 
-    `reach` holds the largest each state has been, and then the kind of each by number. Returns the rows kept so far; STATUS says how
-    it went. Where the pair was taken back, time stands still and `pace` proposes a smaller one.
+    `reach` holds the largest each state has been, and then the kind of each by number. Returns the rows kept so far;
+    STATUS says how it went. Where the pair was taken back, time stands still and `pace` proposes a smaller one.
     """
     h = proposed(m, pace)
     for i in range(SIZE):
