@@ -30,6 +30,11 @@ def methods() -> list[Method]:
     return [each for cls in GENERAL.values() for each in ([cls(s) for s in (1, 2, 3)] if cls in STAGED else [cls()])]
 
 
+def title(method: Method) -> str:
+    stages = f"({method.stages})" if isinstance(method, STAGED) else ""
+    return type(method).__name__ + stages
+
+
 def costs(masses: int) -> list[Row]:
     """Every method under the same drive."""
     start, found, refused = {"q1": 0.5, f"p{masses}": 1.0}, [], []
@@ -43,13 +48,13 @@ def costs(masses: int) -> list[Row]:
             found.append((part, springs))
             break
         else:
-            refused.append(Row(f"n = {2 * masses}, {method}", None, note=f"not measured: {last}"))
+            refused.append(Row(f"n = {2 * masses}, {title(method)}", None, note=f"not measured: {last}"))
     seconds = fastest(*(task(part) for part, _ in found), repeats=REPEATS)
     rows = []
     for (part, springs), took in zip(found, seconds):
         iterations = f", {part.iterations:.2f} Newton iterations" if part.iterations else ""
         note = f"springs {springs}{iterations}"
-        rows.append(Row(f"n = {2 * masses}, {part.method}", took / STEPS, note=note))
+        rows.append(Row(f"n = {2 * masses}, {title(part.method)}", took / STEPS, note=note))
     return rows + refused
 
 

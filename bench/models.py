@@ -39,7 +39,7 @@ def pendulum():
 
 
 def chain(masses, bent=True, b=0.1):
-    """Masses of 1 kg in a row on springs d + d³ (or d) from a wall, damped, the last one pushed; two states for each."""
+    """Masses of 1 kg in a row on springs d + d³ (or d) from a wall, the last one pushed; two states for each."""
     q, p = ([f"{name}{i}" for i in range(1, masses + 1)] for name in "qp")
     ahead = [q[0], *(f"({x} - {before})" for before, x in pairwise(q))]
     unit = lambda i, value: [value if j == i else 0 for j in range(2 * masses)]  # noqa: E731
