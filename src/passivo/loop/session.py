@@ -238,8 +238,8 @@ class Session:
         return self._report(stolen_seconds() - stolen, "" if recorder is None else recorder.sentence)
 
     def _pump(self, seat: Seat) -> Pump:
-        most = self.loop.safety.max_force or seat.device.info.max_force
-        return Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")]), most)
+        guard: Any = seat.connection.through
+        return Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")]), guard)
 
     def _leave(self) -> None:
         """Whatever happened here, the loop's thread does not stay behind."""
