@@ -23,7 +23,6 @@ from passivo.device.driver import (
     read_size,
 )  # fmt: skip
 from passivo.device.state import DeviceState, Flags
-from passivo.errors import DeviceError
 from passivo.kernel.atomics import load_acquire, store_release
 from passivo.kernel.clock import monotonic, wait_until
 from passivo.network.guard import Guard
