@@ -28,7 +28,7 @@ from passivo.kernel.clock import monotonic, wait_until
 from passivo.network.guard import Guard
 
 LOOK = 0.02  # seconds between two looks whether it is over
-SILENCE = 0.05  # seconds without a reading after which a device is lost
+SILENCE = 0.05  # seconds without a reading after which a device is lost, unless safety is more patient
 
 
 @njit(nogil=True, cache=True)
@@ -124,7 +124,7 @@ class Pump(threading.Thread):
 
     def _next(self) -> DeviceState:
         """The next reading; a device that is silent for long is lost, and its force must not stay for longer."""
-        return self.device.wait_tick(max(SILENCE, 5.0 / self.device.info.rate))
+        return self.device.wait_tick(max(SILENCE, 5.0 / self.device.info.rate, self.guard.patience))
 
     def _note(self, state: DeviceState) -> None:
         here = (np.array(state.position, dtype=float), state.host_time)
