@@ -68,7 +68,7 @@ def test_alone_it_gives_readings_at_its_own_pace():
         assert numbers == [1, 2, 3, 4, 5] and time.monotonic() - begun >= 4 * 0.02 - 1e-6
     with sim(rate=0.01, pace="device") as device:
         device.wait_tick()
-        with pytest.raises(pv.DeviceError, match="no reading within 0.001 s"):
+        with pytest.raises(pv.DeviceError, match=r"no reading within 0\.001 s"):
             device.wait_tick(timeout=1e-3)
 
 
