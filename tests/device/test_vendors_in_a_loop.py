@@ -14,6 +14,7 @@ from device.fake_dhd import Robot
 from device.fake_openhaptics import Touch
 from loop.scenes import wall
 from passivo.device.state import Life
+from passivo.loop.kernels import B_TICKS
 
 RATE = 200.0  # Hz: plain Python keeps up
 HASTY = {"max_speed": 1000.0}  # m/s: a stand-in moves by its own calls, whatever the clock says
@@ -27,6 +28,17 @@ def touched(device, **more):
     assert np.isfinite(force).all() and np.abs(force).max() <= 0.5
     assert force[-1, 0] == 0.0
     return report
+
+
+def later(loop, act):
+    """What happens once the loop is under way."""
+
+    def wait():
+        while loop.book[B_TICKS] < 20:
+            time.sleep(0.01)
+        act()
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @pytest.fixture
@@ -71,8 +83,9 @@ def test_a_device_that_the_client_paces(robot):
 
 def test_a_device_that_the_client_paces_is_unplugged(robot):
     with pv.devices.DHD(axes="x", rate=RATE, info=HASTY) as device:
-        threading.Timer(0.1, robot.failing.__setitem__, ("getPosition", "the cable came off")).start()
-        report = pv.Loop(wall(device), safety=SAFETY, engine="python").run(seconds=60.0)
+        loop = pv.Loop(wall(device), safety=SAFETY, engine="python")
+        later(loop, lambda: robot.failing.update(getPosition="the cable came off"))
+        report = loop.run(seconds=60.0)
         assert "the cable came off" in report.stopped and report.seconds < 60.0
         assert not robot.on
 
@@ -89,12 +102,8 @@ def test_a_device_that_owns_the_clock(touch):
 
 def test_a_library_that_fails_ends_the_loop_with_its_words(touch):
     with pv.devices.OpenHaptics(axes="x", info=HASTY) as device:
-
-        def fail():
-            time.sleep(0.1)
-            touch.failing["get_transform"] = OSError("the port is gone")
-
-        threading.Thread(target=fail).start()
-        report = pv.Loop(wall(device), safety=SAFETY, engine="python").run(seconds=60.0)
+        loop = pv.Loop(wall(device), safety=SAFETY, engine="python")
+        later(loop, lambda: touch.failing.update(get_transform=OSError("the port is gone")))
+        report = loop.run(seconds=60.0)
         assert "the port is gone" in report.stopped and report.seconds < 60.0
     assert touch.force == [0.0, 0.0, 0.0]

@@ -27,6 +27,7 @@ from passivo.kernel.atomics import load_acquire, store_release
 from passivo.kernel.clock import monotonic, wait_until
 from passivo.network.guard import Guard
 
+FIRST = 1.0  # seconds until the first answer at least; no force acts before
 LOOK = 0.02  # seconds between two looks whether it is over
 SILENCE = 0.05  # seconds without a reading after which a device is lost, unless safety is more patient
 
@@ -76,21 +77,22 @@ class Pump(threading.Thread):
         self.spec = np.zeros(2, dtype=np.int64)
         self.over = threading.Event()
         self.failure = ""
+        self.patience = max(FIRST, guard.patience)
         self.seen: Any = ()  # place and host time of the last two readings
         answer(box, at, len(self.reading), self.force, 0.0, self.spec)  # compiled before it is needed
 
-    def start(self) -> None:
-        """The first reading is there when this returns."""
+    def greet(self) -> None:
+        """Before the start: the first reading, for the loop to find."""
         self._publish(self._next())
-        super().start()
 
     def run(self) -> None:
         try:
             while self._answered():
+                self.patience = self.guard.patience
                 self.device._write(tuple(self.force.tolist()))
                 self._publish(self._next())
             if not self.over.is_set():
-                self._unplug(f"no tick came for {self.guard.patience:g} s: the handle was damped, and let go")
+                self._unplug(f"no tick came for {self.patience:g} s: the handle was damped, and let go")
                 self._calm()
         except Exception as error:
             self._unplug(str(error) or type(error).__name__)
@@ -99,7 +101,7 @@ class Pump(threading.Thread):
 
     def _answered(self) -> bool:
         """Wait for the loop's answer; False where it is over, or none came in time."""
-        last = time.monotonic() + self.guard.patience
+        last = time.monotonic() + self.patience
         while not self.over.is_set():
             left = last - time.monotonic()
             if answer(self.box, self.at, len(self.reading), self.force, max(min(left, LOOK), 0.0), self.spec):

@@ -227,6 +227,8 @@ class Session:
             self.ready.wait()
             for part, pump in pumps.items():  # only now, so that the first readings are fresh
                 stack.callback(self._finish, part, pump)
+                pump.greet()
+            for pump in pumps.values():
                 pump.start()
             self.served = True
             self.begin.set()
