@@ -33,7 +33,8 @@ def test_every_example_in_the_help_runs(name, tmp_path, capsys):
         assert f"\n    {line}\n" in text + "\n"  # as written, in one line
         done = shell(line, tmp_path)
         assert done.stderr == ""
-        assert done.returncode in ((0, 1) if name in ("run", "compare") else (0,)), f"{line}\n{done.stdout}"
+        late = name == "touch" and "held too long" in done.stdout  # so a busy machine may make it active
+        assert done.returncode in ((0, 1) if name in ("run", "compare") or late else (0,)), f"{line}\n{done.stdout}"
         if "--json" in line:
             json.loads(done.stdout)
 
@@ -66,6 +67,12 @@ def test_completion(words, expected, tmp_path):
     assert set(done.stdout.split()) == expected
 
 
+def computed(pid):
+    """CPU seconds of a process: on a busy machine the clock tells nothing."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def test_ctrl_c_leaves_a_run_that_can_be_loaded(tmp_path):
     """A run of hours, stopped while it steps; pressed twice in a hurry, nothing more is lost."""
     text = "system: oscillator\nstart: {q: 0.2}\nrun: {step: 1e-6, until: UNTIL, record_every: 1000000}\n"
@@ -76,11 +83,13 @@ def test_ctrl_c_leaves_a_run_that_can_be_loaded(tmp_path):
     process = subprocess.Popen(
         [BIN / "passivo", "run", "long.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )
-    time.sleep(8)  # it has begun to step: there is nothing to compile
+    while computed(process.pid) < 4.0:  # it has begun to step: there is nothing to compile
+        assert process.poll() is None
+        time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
     time.sleep(0.3)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130 and "Traceback" not in out + err
     assert err.startswith("stopped: by Ctrl-C at t = ") and "what was computed is kept" in err
     run = load(tmp_path / "out" / "long.zarr")

@@ -12,7 +12,7 @@ from passivo.cli.app import ACTIVE, PASSIVE, Json, command
 from passivo.cli.options import Set, assignments, writable
 from passivo.cli.progress import Progress, shielded
 from passivo.cli.show import coloured, console, print_json, printable, say
-from passivo.cli.touch import facts, report_data
+from passivo.cli.touch import UNCLAMPED, facts, report_data
 from passivo.errors import InputError
 
 
@@ -58,6 +58,8 @@ def replay(
         return code
     screen = console()
     screen.print(f"{printable(recording.sentence)}\n", soft_wrap=True)
+    if not report.safety.clamp:
+        screen.print(f"{UNCLAMPED}\n", style="bold red")
     for one in felt:
         screen.print(coloured(f"port of {one.name}: {report.ports[one.name]}", report.ports[one.name].kind))
         for line in one.lines:
