@@ -13,7 +13,7 @@ import passivo as pv
 from passivo.errors import MethodError, ScenarioError
 from passivo.method.catalogue import METHODS
 from passivo.network.catalogue import JUNCTIONS
-from passivo.scenario import reader, schema
+from passivo.scenario import choices, reader, schema
 from passivo.scenario.scenario import DEFAULT, LIBRARY, Scenario, built_in, template
 
 SHORT = [(("run", "until"), 0.001, "test")]
@@ -259,7 +259,7 @@ def test_mistakes_name_line_and_mend(tmp_path, text, expected):
 
 
 @pytest.mark.parametrize(
-    ("check", "kinds"), [(schema._method, METHODS), (schema._junction, JUNCTIONS)], ids=["methods", "junctions"]
+    ("check", "kinds"), [(choices.method_of, METHODS), (choices.junction_of, JUNCTIONS)], ids=["methods", "junctions"]
 )
 def test_only_what_a_method_or_junction_can_be_given_is_an_option(check, kinds):
     """Facts of the class (order, nodes, kernels) stand beside its options; they are neither taken nor offered."""

@@ -278,7 +278,8 @@ class _Build:
         """The document, if pydantic finds nothing wrong with it."""
         from pydantic import ValidationError
 
-        from passivo.scenario.schema import ScenarioFile, explain
+        from passivo.scenario.schema import ScenarioFile
+        from passivo.scenario.values import explain
 
         try:
             return ScenarioFile.model_validate(self.document.data)
@@ -340,9 +341,9 @@ class _Build:
         from passivo.model.mechanical import Mechanical
         from passivo.model.monolithic import Monolithic
         from passivo.model.system import System
-        from passivo.scenario import schema
+        from passivo.scenario import systems
 
-        if isinstance(spec, schema.Composition):
+        if isinstance(spec, systems.Composition):
             parts = {key: self.model(part, (*path, "parts", key), key) for key, part in spec.parts.items()}
             try:
                 return Monolithic(parts, spec.connections, name=name)
@@ -352,11 +353,11 @@ class _Build:
         fields = {key: getattr(spec, key) for key in type(spec).model_fields}
         with self.at(*path):
             match spec:
-                case schema.LibrarySystem():
-                    return schema.LIBRARY[fields.pop("library")](**fields)
-                case schema.MechanicalSystem():
+                case systems.LibrarySystem():
+                    return systems.LIBRARY[fields.pop("library")](**fields)
+                case systems.MechanicalSystem():
                     return Mechanical(fields.pop("coordinates"), **fields, name=name)
-                case schema.ConstrainedSystem():
+                case systems.ConstrainedSystem():
                     return Constrained(**fields, name=name)
                 case _:
                     return System(**fields, name=name)
