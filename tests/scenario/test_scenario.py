@@ -13,7 +13,7 @@ import passivo as pv
 from passivo.errors import MethodError, ScenarioError
 from passivo.method.catalogue import METHODS
 from passivo.network.catalogue import JUNCTIONS
-from passivo.scenario import choices, reader, schema
+from passivo.scenario import choices, reader, schema, systems
 from passivo.scenario.scenario import DEFAULT, LIBRARY, Scenario, built_in, template
 
 SHORT = [(("run", "until"), 0.001, "test")]
@@ -32,7 +32,7 @@ def mistake(tmp_path, text, changes=()):
 
 
 def test_every_library_system_has_a_scenario():
-    assert {*schema.LIBRARY, DEFAULT, "multirate", "object"} == set(built_in())
+    assert {*systems.LIBRARY, DEFAULT, "multirate", "object"} == set(built_in())
 
 
 @pytest.mark.parametrize("name", built_in())
@@ -75,7 +75,7 @@ def test_the_shipped_schema_is_the_one_of_the_models():
 
 def test_the_schema_knows_systems_methods_and_their_options():
     text = json.dumps(schema.schema())
-    for name in (*schema.LIBRARY, "SymplecticEuler", "variant", "record_every"):
+    for name in (*systems.LIBRARY, "SymplecticEuler", "variant", "record_every"):
         assert f'"{name}"' in text
 
 

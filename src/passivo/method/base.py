@@ -37,6 +37,7 @@ class Method(ABC):
     certifies       a step can say what its balance rests on: `run.certificate`
     symmetric       a step of −h undoes a step of h; with strokes and order 2, a `Composition` can be made of it
     keeps_constraints  it steps models with constraints (spec 3), and no others
+    adds            in words, what it steps that the model does not state: no other method solves the same problem
     """
 
     order: ClassVar[int]
@@ -48,6 +49,7 @@ class Method(ABC):
     works_at_start: ClassVar[Any] = False
     needs_energy: ClassVar[bool] = False
     domain: ClassVar[str] = ""
+    adds: ClassVar[str] = ""
     keeps_constraints: ClassVar[bool] = False
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0

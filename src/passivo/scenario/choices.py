@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
-from passivo.errors import nearest
+from passivo.errors import ScenarioError, nearest
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
 from passivo.network.catalogue import JUNCTIONS
@@ -23,6 +23,16 @@ def method_of(value: Any) -> Method:
     return _chosen(value, METHODS, "method", "AVF, or {name: SymplecticEuler, variant: q}")
 
 
+def methods_of(values: Sequence[Any], place: str) -> list[Method]:
+    """Methods as an option lists them; one that is named twice counts once."""
+    if not values:
+        raise ScenarioError(f"{place} takes all, or names such as AVF,RK4")
+    try:
+        return list(dict.fromkeys(map(method_of, values)))
+    except (ValueError, PydanticCustomError) as error:
+        raise ScenarioError(f"{place}: {error}") from None
+
+
 def junction_of(value: Any) -> Junction:
     return _chosen(value, JUNCTIONS, "junction", "Direct, or {name: LedgerClamp, mass: 0.1}")
 
@@ -33,6 +43,8 @@ def _chosen(value: Any, kinds: Mapping[str, Any], what: str, example: str) -> An
     name = options.pop("name", None)
     if not isinstance(name, str):
         raise ValueError(f"must be a name such as {example}, not {shortened(value)}")
+    if "(" in name:
+        raise ValueError(f"there is no {what} {shortened(name)}; options stand beside the name, as in {example}")
     if name not in kinds:
         raise ValueError(f"there is no {what} {shortened(name)}; {nearest(name, kinds)}")
     kind = kinds[name]

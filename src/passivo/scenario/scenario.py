@@ -112,6 +112,11 @@ class Scenario:
             raise ScenarioError(
                 f"{self.name} is a network, whose parts have methods of their own; compare takes one system"
             )
+        if self.method is not None and self.method.adds:
+            raise ScenarioError(
+                f"{self.name} has {self.method.adds} that only its method {type(self.method).__name__} knows of; "
+                "there is nothing to compare it with"
+            )
         if not isinstance(self.step, float | int):
             raise ScenarioError(f"compare takes the same steps by every method: give {self.name} one with --step 1e-3")
         return compare(
