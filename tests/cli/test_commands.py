@@ -88,7 +88,12 @@ def test_formats(capsys):
         (["run", "--write-template", "pendulm"], "did you mean 'pendulum'?"),
         (["compare", "oscillator", "--methods", "AVFF"], "did you mean 'AVF'?"),
         (["compare", "oscillator", "--methods", ""], "--methods takes all"),
+        (["compare", "oscillator", "--methods", "Collocation(3)"], "options stand beside the name, as in AVF, or {"),
+        (["compare", "oscillator", "--methods", "AVF,{name: Collocation, stage: 3}"], "did you mean 'stages'?"),
+        (["compare", "oscillator", "--methods", "{AVF"], "--methods {AVF: not YAML"),
         (["compare", "damper"], "has no states"),
+        (["compare", "bouncing_mass"], "a floor that only its method ExactBounce knows of"),
+        (["run", "pendulum", "--method", "Kahan"], "--method Kahan: method: Kahan steps quadratic fields"),
         (["methods", "avf"], "did you mean 'AVF'?"),
         (["audit", "nowhere.zarr"], "nowhere.zarr is not a saved run"),
         (["reproduce", "borghesan-fg3"], "did you mean 'borghesan-fig3'?"),
@@ -254,6 +259,25 @@ def test_compare(capsys):
     assert rows["AVF"][-1] == "exact" and rows["AVF"][3:7] == ["≈", "0", "≈", "0"]
     assert rows["ExplicitEuler"][-1] == "active" and float(rows["RK4"][2]) < float(rows["AVF"][2])
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_every_name_is_whole_in_80_columns(capsys):
+    """Those of methods, with the widest figures there are."""
+    from passivo.method.catalogue import GENERAL
+
+    code, out, _ = call(capsys, "compare", "oscillator", "--step", "0.02", "--until", "1")
+    lines = out.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("method "))
+    assert code == 1 and [line.split()[0] for line in lines[begin + 1 : begin + 1 + len(GENERAL)]] == list(GENERAL)
+    assert "…" not in out and max(map(len, lines)) <= 80
+    assert "left out: ExactBounce (for a mass over a floor)" in out
+
+
+def test_methods_are_named_with_their_options(capsys):
+    chosen = "AVF, {name: Collocation, stages: 3}, {name: Collocation, stages: 1}"
+    code, out, _ = call(capsys, "compare", "pendulum", "--until", "5", "--methods", chosen, "--json")
+    titles = [entry["title"] for entry in json.loads(out)["methods"]]
+    assert code == 0 and titles == ["AVF", "Collocation(stages=3)", "Collocation(stages=1)"]
 
 
 def test_compare_names_what_does_not_apply(capsys):

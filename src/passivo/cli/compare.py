@@ -102,6 +102,8 @@ def others(found: Comparison) -> str:
     """The methods that are for other kinds of models, and for which."""
     from passivo.method.catalogue import METHODS, suited
 
+    if found.model.constraints:
+        return "all methods that know nothing of constraints"
     shown = {type(method) for method in suited(found.model)}
     kinds: dict[str, list[str]] = {}
     for name, kind in METHODS.items():

@@ -53,10 +53,8 @@ class Entry:
     @property
     def kind(self) -> str:
         """How it ended, in the words of tables and pictures."""
-        if self.run is None:
-            return "does not apply"
-        verdict = self.run.verdict
-        return {"none": "stopped"}.get(verdict.kind, verdict.kind) + ", bounded" * verdict.lends
+        title = self.run.verdict.title if self.run else "does not apply"
+        return "stopped" if title == "none" else title
 
     @property
     def created(self) -> float:

@@ -42,7 +42,8 @@ DASHES: tuple[Any, ...] = (
     (0, (2.5, 1.2)), (0, (9, 3)), (0, (6, 1.5, 1, 1.5, 1, 1.5)), (0, (1, 3)),
 )  # fmt: skip
 WIDE, HIGH = 12.8, 7.2  # inches: the shape of a slide
-HEAD, ROW = 0.85, 0.25  # inches above the pictures, and of a row where they are many
+HEAD = 0.85  # inches above the pictures
+ROW, HIGHEST_ROW = 0.25, 0.4  # inches of a row where they are many, or few
 LARGER = {**STYLE, "font.size": 10, "axes.titlesize": 11, "axes.titleweight": "bold"}
 KNOWN = {"color": "black", "linewidth": 3.4}
 PERIODS = 3
@@ -62,14 +63,16 @@ def plot_comparison(comparison: Comparison, path: str | PathLike | None = None) 
     strokes = _strokes(ran, motion, books)
     notes = textwrap.wrap(" · ".join(_notes(comparison, motion, books, strokes)), 200)
     foot = 0.75 + 0.15 * len(notes)  # inches of small print, and of labels
-    high = max(HIGH, foot + HEAD + 0.4 + ROW * (1 + len(comparison.entries)))
+    rows = 1 + len(comparison.entries)
+    high = max(HIGH, foot + HEAD + 0.4 + ROW * rows)
     middle = (foot + high - HEAD) / 2
     with figure(WIDE, high, layout=None, style=LARGER) as picture:
         room = lambda x, y, right, top: (x / WIDE, y / high, (right - x) / WIDE, (top - y) / high)  # noqa: E731
         top = high - HEAD - 0.15
         axes = [picture.add_axes(room(0.95, middle + 0.4, 5.6, high - HEAD))]
         axes += [picture.add_axes(room(0.95, foot, 5.6, middle - 0.4))]
-        axes += [picture.add_axes(room(left, foot, right, top)) for left, right in COLUMNS_AT]
+        low = max(foot, top - HIGHEST_ROW * rows)
+        axes += [picture.add_axes(room(left, low, right, top)) for left, right in COLUMNS_AT]
         motion.draw(axes[0], strokes)
         books.draw(axes[1], strokes)
         draw_methods(axes[2:], comparison, {REFERENCE: KNOWN, **strokes})

@@ -95,6 +95,8 @@ def _energies(axis: Any, comparison: Comparison) -> None:
     end = 3 * (most if len(inside) < len(values) else high)
     edge = low / max((end / low) ** 0.4, 5.0)  # where 0 is drawn
     _scale(axis, edge * (edge / end) ** 0.1, end, end, first=low, zero=edge)
+    if not values:  # no figures but that one
+        axis.set_xticks([edge], labels=["≈ 0"])
     for row, entry in ran.items():
         if not entry.created and not entry.removed:
             axis.plot([edge], [row], marker="o", markersize=4, color=_colour(entry.kind), clip_on=False, zorder=4)
@@ -127,6 +129,7 @@ def _scale(axis: Any, low: float, high: float, last: float, first: float = 0.0, 
     if zero:
         ticks, labels = list(axis.get_xticks()), [text.get_text() for text in axis.get_xticklabels()]
         axis.set_xticks([zero, *ticks], labels=["≈ 0", *labels])
+        axis.set_xticks([], minor=True)
 
 
 def _mark(

@@ -11,9 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from passivo.errors import ModelError, PassivoError, RecordError, ScenarioError, nearest, quoted
+from passivo.errors import MethodError, ModelError, PassivoError, RecordError, ScenarioError, nearest
 from passivo.scenario import reader
 from passivo.scenario.reader import Document
+from passivo.scenario.start import bad_starts
 
 if TYPE_CHECKING:
     from passivo.method.base import Method
@@ -36,7 +37,8 @@ class Scenario:
     """A system with a method, or a network; a start, inputs and a duration.
 
     `Scenario.load("oscillator")` is a built-in one, `Scenario.load("mine.yaml")` one from a file. `random` says whether
-    the seed changes anything, `place` where the file or an option says how much is to be computed.
+    the seed changes anything, `place` where the file or an option says how much is to be computed, `methods` where it
+    says which method is to be used: of each part, or under "" of the system.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Scenario:
     folder: str
     formats: tuple[str, ...]
     place: str
+    methods: Mapping[str, str]
 
     @classmethod
     def load(cls, source: str, changes: Sequence[tuple[Sequence[str], Any, str]] = ()) -> Scenario:
@@ -98,6 +101,10 @@ class Scenario:
         except RecordError as error:
             thin = f"set run.record_every (--record-every) to {error.every} or more"
             raise ScenarioError(f"{self.place}: {error.what}; {thin}") from None
+        except MethodError as error:
+            if error.part not in self.methods:
+                raise
+            raise ScenarioError(f"{self.methods[error.part]}: {error.what}") from None
 
     def compare(
         self,
@@ -189,57 +196,6 @@ def _refused(model: Any, name: str, value: float) -> bool:
     return False
 
 
-def _nearest(model: Any, state: Mapping[str, float]) -> str:
-    from passivo.method.part import consistent
-
-    try:
-        near = consistent(model, state)
-    except PassivoError as error:
-        return str(error)
-    return "the nearest state that does is {" + ", ".join(f"{name}: {value!r}" for name, value in near.items()) + "}"
-
-
-def _bad_starts(model: Any, state: Mapping[str, float], prefix: str = "") -> Iterator[tuple[list[str], str]]:
-    """For each part that cannot start in `state`: the states that matter, and a sentence."""
-    import numpy as np
-
-    from passivo.model.constrained import Constrained
-    from passivo.model.expression import evaluate, names
-    from passivo.model.monolithic import Monolithic
-    from passivo.model.system import System
-    from passivo.network.network import Network
-
-    inner = model.parts if isinstance(model, Monolithic) else {}
-    if isinstance(model, Network):
-        inner = {key: member.model for key, member in model.members.items()}
-    for key, part in inner.items():
-        yield from _bad_starts(part, state, f"{prefix}{key}.")
-    if not isinstance(model, System):
-        return
-    # np.float64: 1/0 must be inf, not an exception
-    values = {name: np.float64(state[prefix + name]) for name in model.states}
-    scope = {**{name: np.float64(value) for name, value in model.params.items()}, **values}
-
-    def told(text: str) -> tuple[list[str], str]:
-        used = [name for name in model.states if name in names(text)]
-        shown = ", ".join(f"{prefix}{name} = {values[name]:g}" for name in used[:4])
-        return [prefix + name for name in used], shown
-
-    if model.domain is not None and not evaluate(model.domain, scope):
-        used, shown = told(model.domain)
-        yield used, f"{shown} is outside the domain {quoted(model.domain)}; choose another start"
-    elif not np.isfinite(energy := evaluate(model.energy, scope)):
-        used, shown = told(model.energy)
-        yield used, f"the energy is {energy} at {shown}; choose another start"
-    elif isinstance(model, Constrained):
-        place = np.array([values[name] for name in model.positions])
-        for (title, text), gap in zip(model.constraints.items(), model.gaps(place, model.params)):
-            if not abs(gap) <= 1e-12 * float(np.abs(model.slopes(place, model.params)).sum() * np.abs(place).max()):
-                used, shown = told(text)
-                near = _nearest(model, {name: state[prefix + name] for name in model.states})
-                yield used, f"{shown} does not keep the constraint {title}, {quoted(text)} is {gap:g}; {near}"
-
-
 class _Build:
     """From a document to a scenario; whatever is wrong is told with its place."""
 
@@ -277,7 +233,15 @@ class _Build:
             folder=given.outputs.folder,
             formats=tuple(dict.fromkeys(given.outputs.formats)),
             place=self.document.where(("run", self._blamed("until"))),
+            methods=self.methods(given),
         )
+
+    def methods(self, given: Any) -> dict[str, str]:
+        """Where the methods stand that are refused only when code is made for them."""
+        if given.network is None:
+            return {"": self.named(("method",))}
+        paths = {key: ("network", "parts", key, "method") for key in given.network.parts}
+        return {key: self.named(path) for key, path in paths.items()}
 
     def checked(self) -> Any:
         """The document, if pydantic finds nothing wrong with it."""
@@ -312,8 +276,11 @@ class _Build:
         return path
 
     def place(self, path: Sequence[Any], what: str) -> str:
+        return f"{self.named(path)}: {what}"
+
+    def named(self, path: Sequence[Any]) -> str:
         name = ".".join(map(reader.word, path))
-        return f"{self.document.where(path)}: {name + ': ' if name else ''}{what}"
+        return f"{self.document.where(path)}: {name}" if name else self.document.where(path)
 
     @contextmanager
     def at(self, *path: Any) -> Iterator[None]:
@@ -456,7 +423,7 @@ class _Build:
                 what = f"there is no such state; {nearest(name, model.states)}"
                 raise ScenarioError(self.place(("start", name), what))
         state = {**dict.fromkeys(model.states, 0.0), **(model.minimum or {}), **start}
-        for names, what in _bad_starts(model, state):
+        for names, what in bad_starts(model, state):
             given = [name for name in names if name in start]
             raise ScenarioError(self.place(("start", *given[:1]), what))
 
