@@ -12,6 +12,7 @@ import pytest
 
 import passivo as pv
 from passivo.cli.app import EXAMPLES, execute
+from passivo.cli.options import complete_saved
 from passivo.run.painter import Painter
 from passivo.scenario.scenario import Scenario
 
@@ -95,6 +96,7 @@ def test_formats(capsys):
         (["compare", "bouncing_mass"], "a floor that only its method ExactBounce knows of"),
         (["run", "pendulum", "--method", "Kahan"], "--method Kahan: method: Kahan steps quadratic fields"),
         (["methods", "avf"], "did you mean 'AVF'?"),
+        (["audit", "nowhere"], "nowhere is not a saved run"),
         (["audit", "nowhere.zarr"], "nowhere.zarr is not a saved run"),
         (["reproduce", "borghesan-fg3"], "did you mean 'borghesan-fig3'?"),
         (["reproduce", "borghesan-fig3", "--set", "stepp=1"], "did you mean 'step'?"),
@@ -344,6 +346,8 @@ def test_methods(capsys):
 
 def test_audit(capsys):
     call(capsys, "run", "pendulum", "--until", "1")
+    assert "out is not a saved run; choose from out/pendulum.zarr" in call(capsys, "audit", "out")[2]
+    assert complete_saved("out/p") == ["out/pendulum.zarr"]
     code, out, _ = call(capsys, "audit", "out/pendulum.zarr")
     assert code == 0 and out.startswith("audit passed. recomputed in extended precision: 10 steps checked; exact")
     call(capsys, "run", "pendulum", "--until", "1", "--method", "ExplicitEuler", "--out", "active")

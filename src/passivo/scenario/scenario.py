@@ -213,7 +213,7 @@ class _Build:
             self.count_steps(given.run, model.tick * model.common, "the time after which all parts have met")
         else:
             model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
-            step = self.step(given.run)
+            step = self.step(given.run, model)
             with self.at("method"):
                 method = given.method or AVF()
                 method = method.for_model(model) if model.states else method
@@ -390,9 +390,9 @@ class _Build:
             return named
         return [name for name in params if _refused(model, name, params[name])] or list(params)
 
-    def step(self, run: Any) -> float | Adaptive:
+    def step(self, run: Any, model: Model) -> float | Adaptive:
         """Seconds, or a step that follows its error."""
-        from passivo.run.adaptive import Adaptive
+        from passivo.run.adaptive import SMALLEST, Adaptive
 
         if isinstance(run.step, float | int):
             self.count_steps(run, run.step)
@@ -400,7 +400,11 @@ class _Build:
         with self.at("run", "step"):
             step = Adaptive(**dict(run.step))
             step.pace(run.until, 1)
-            return step
+            step.reach(model, [0.0] * len(model.states))
+        if step.least is not None and step.least < SMALLEST * run.until:
+            what = f"must be at least {SMALLEST:g} of the run, {SMALLEST * run.until:g} s, not {step.least:g}"
+            raise ScenarioError(self.place(("run", "step", "least"), what))
+        return step
 
     def count_steps(self, run: Any, step: Any, what: str = "one step") -> None:
         from passivo.run.record import whole_steps
