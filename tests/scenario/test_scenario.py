@@ -354,7 +354,7 @@ def test_steps_may_follow_their_error(tmp_path):
         ("{first: 1e-3}", "run.step.tolerance: is missing"),
         (
             "{tolerance: 1e-4, sizes: {r: 1}}",
-            "mine.yaml:2: run.step.sizes: sizes of Adaptive name 'r', which is no state",
+            "mine.yaml:2: run.step.sizes.r: sizes of Adaptive name 'r', which is no state",
         ),
         ("{tolerance: 1e-4, least: 1e-300}", "mine.yaml:2: run.step.least: must be at least 1e-12 of the run"),
     ):
