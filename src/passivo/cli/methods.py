@@ -84,6 +84,7 @@ MEANINGS = {
     "constraints": "they hold to rounding after every step",
     "constraint rates": "so do their rates: no speed across the constraints is left",
     "booked energy": "whatever is created stands in a book of the method's own, to be given back",
+    "every system": "each one without constraints",
     "Relation": "a law between a port's input and output that is solved inside the step",
 }
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from passivo.cli.app import ACTIVE, PASSIVE, Json, command
-from passivo.cli.options import Set, assignments, writable
+from passivo.cli.options import Set, assignments, complete_saved, writable
 from passivo.cli.progress import Progress, shielded
 from passivo.cli.show import coloured, console, print_json, printable, say
 from passivo.cli.touch import UNCLAMPED, facts, report_data
@@ -22,7 +22,10 @@ from passivo.errors import InputError
     passivo replay touch.mcap --set wall.k=2e3 --out pictures
 """)
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording: FILE.mcap or FILE.zarr.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A recording: FILE.mcap or FILE.zarr.", autocompletion=complete_saved),
+    ],
     set_: Set = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for a picture; default: none.")] = None,
     json: Json = False,

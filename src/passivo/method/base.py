@@ -40,6 +40,7 @@ class Method(ABC):
     symmetric       a step of −h undoes a step of h; with strokes and order 2, a `Composition` can be made of it
     composes        the highest order that a `Composition` of it can have
     keeps_constraints  it steps models with constraints (spec 3), and no others
+    adds            in words, what it steps that the model does not state: no other method solves the same problem
     """
 
     order: ClassVar[int]
@@ -51,6 +52,7 @@ class Method(ABC):
     works_at_start: ClassVar[Any] = False
     needs_energy: ClassVar[bool] = False
     domain: ClassVar[str] = ""
+    adds: ClassVar[str] = ""
     keeps_constraints: ClassVar[bool] = False
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0

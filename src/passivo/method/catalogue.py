@@ -33,9 +33,9 @@ GENERAL = {name: cls for name, cls in METHODS.items() if cls not in SPECIAL}
 
 def suited(model: Any) -> list[Method]:
     """All methods for a model that is not of a special kind; for one with constraints those that keep them."""
-    if not getattr(model, "constraints", None):
-        return [cls() for cls in GENERAL.values()]
-    return [method for cls in ALL if (method := cls()).keeps_constraints]  # of some the options decide
+    if getattr(model, "constraints", None):
+        return [method for method in (cls() for cls in ALL) if method.keeps_constraints]  # of some the options decide
+    return [cls() for cls in GENERAL.values()]
 
 
 class Foreign(Method):

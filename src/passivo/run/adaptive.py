@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -76,7 +76,7 @@ class Adaptive:
             )
         return pace
 
-    def reach(self, model: Model, state: np.ndarray) -> np.ndarray:
+    def reach(self, model: Model, state: Sequence[float] | np.ndarray) -> np.ndarray:
         """The size of each state at the start, and then its kind: states of one unit start from rest together."""
         for name in self.sizes:
             if name not in model.states:
