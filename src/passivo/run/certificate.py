@@ -45,6 +45,10 @@ def certificate(run: Run) -> xr.Dataset:
             f"{name} solves no equation with a mean gradient, so its steps have no certificate; "
             "what they create stands in run.ledger"
         )
+    if run.model.opaque:
+        raise InputError(
+            f"nothing is known of the energy of the law {run.model.name!r}, so its steps have no certificate"
+        )
     if run.pace is not None and run.record_every > 1:
         raise InputError("the sizes of the steps were not kept; simulate with record_every=1 for a certificate")
     given = rebuild(run.drive, run.tables)
