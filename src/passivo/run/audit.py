@@ -220,7 +220,7 @@ class _Steps:
         columns = np.column_stack([stored, stored.sum(axis=1)]) if stored.shape[1] > 1 else stored
         gap = np.abs(columns - run.arrays["ledger"][:, :, 0])
         # a sum may be next to nothing where its terms are large, as of a fall from the zero of height
-        size = sum(np.abs(row).sum(axis=0) for row in terms)[:, None] + np.abs(columns).max(initial=0.0)
+        size = np.abs(np.concatenate(terms)).sum(axis=0)[:, None] + np.abs(columns).max(initial=0.0)
         for k, r in zip(*np.nonzero(~(gap <= 1e-11 * size))):
             self.findings.append(
                 f"t = {run.time[k]:.6g} s: stored energy of {run.rows[r]} is off by {float(gap[k, r]):.3g} J"
