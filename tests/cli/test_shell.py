@@ -57,7 +57,7 @@ def test_python_m_passivo(tmp_path):
         ("passivo run osc", {"oscillator"}),
         ("passivo run oscillator --method Imp", {"ImplicitEuler", "ImplicitMidpoint"}),
         ("passivo reproduce borghesan-fig1", {f"borghesan-fig{n}" for n in (10, 11, 12, 13, 15, 16)}),
-        ("passivo run --write-template pen", {"pendulum"}),
+        ("passivo run --write-template pen", {"pendulum", "pendulum_chain"}),
         ("passivo compare oscillator --methods AVF,Colloc", {"AVF,Collocation"}),
     ],
 )

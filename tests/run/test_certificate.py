@@ -123,3 +123,16 @@ def test_what_has_no_certificate():
         _ = swing(pv.RK4()).certificate
     with pytest.raises(pv.InputError, match="record_every=1"):
         _ = swing(pv.AVF(), step=pv.Adaptive(1e-3), record_every=2).certificate
+
+
+def test_a_law_whose_energy_is_unknown_has_none_and_its_audit_passes(tmp_path):
+    """As a virtual wall behind a clamp."""
+    from passivo.scenario.scenario import Scenario
+
+    changes = [(("run", "until"), 0.1, "--until 0.1")]
+    run = Scenario.load("wall", changes).simulate(engine="python")
+    run.save(tmp_path / "wall.zarr")
+    found = pv.audit(tmp_path / "wall.zarr")
+    assert found.ok and not found.findings
+    with pytest.raises(pv.InputError, match="nothing is known of the energy of the law 'wall'"):
+        _ = run.runs["wall"].certificate

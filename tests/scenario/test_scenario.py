@@ -323,6 +323,16 @@ def test_steps_are_counted_as_the_run_counts_them(tmp_path):
     assert scenario(tmp_path, "system: oscillator\n" + RUN, changes).simulate(engine="python").steps == 1
 
 
+@pytest.mark.parametrize("name", built_in())
+def test_what_every_scenario_saves_passes_its_audit(name, tmp_path):
+    chosen = Scenario.load(name)
+    step = chosen.step if isinstance(chosen.step, float) else float(chosen.model.tick * chosen.model.common)  # type: ignore
+    run = Scenario.load(name, [(("run", "until"), 30 * step, "--until")]).simulate(engine="python")
+    run.save(tmp_path / "saved.zarr")
+    found = pv.audit(tmp_path / "saved.zarr")
+    assert found.ok, str(found)
+
+
 def test_a_method_that_is_refused_late_has_its_place(tmp_path):
     """Some methods know only when code is made for them."""
     text = "system: pendulum\nmethod: Kahan\nrun: {step: 0.1, until: 1}\n"
