@@ -306,7 +306,7 @@ class Sim(Device):
         self.operator = push(0.0) if operator is None else operator
         self.watchdog = watchdog
         self.pace, self.drift, self.rate, self.max_force, self.engine = pace, drift, float(rate), max_force, engine
-        self.dof = degrees_of_freedom
+        self.dof, self._period = degrees_of_freedom, 1.0 / (self.rate * (1.0 + drift))  # s, by its own clock
         self.start = checked_start(start, self.dof)
         self._seat: tuple[np.ndarray, int] | None = None  # memory of the loop that runs it, and where
         self._due = 0.0
@@ -391,11 +391,6 @@ class Sim(Device):
             body.leaves,
             (*body.kernels, uniform, travel, hear, arrange, say, *([await_reading] if self.pace == "device" else [])),
         )
-
-    @property
-    def _period(self) -> float:
-        """Seconds between two readings, where the device paces."""
-        return 1.0 / (self.rate * (1.0 + self.drift))
 
     def seated(self, memory: np.ndarray, number: Callable[[str], int]) -> None:
         self._seat = (memory, number("SIM"))
