@@ -133,6 +133,12 @@ def test_too_many_rows_are_refused_where_they_were_asked_for(capsys):
         pv.simulate(pv.library.mass(), pv.AVF(), 1e-9, 1.0, engine="python")
 
 
+def test_memory_that_runs_out_is_told(capsys, monkeypatch):
+    monkeypatch.setattr(Scenario, "simulate", lambda self, progress: bytearray(1 << 62))
+    code, out, err = call(capsys, "run", "oscillator")
+    assert code == 2 and out == "" and "not enough memory" in err and "record_every" in err
+
+
 def test_a_failing_step_keeps_what_was_computed(capsys):
     """The plates of the microphone must not touch."""
     code, out, err = call(capsys, "run", "microphone", "--input", "voltage=-2.0")

@@ -63,6 +63,9 @@ def command(examples: str) -> Callable[[Callable[..., int]], Callable[..., int]]
             except OSError as error:
                 what = f"{error.filename or 'the output'}: {error.strerror or error}"
                 return mistake(what, bool(options.get("json")) and error.filename is not None)
+            except MemoryError:
+                what = "there is not enough memory for this; keep fewer rows (record_every), or make the run shorter"
+                return mistake(what, bool(options.get("json")))
             except KeyboardInterrupt:
                 return mistake("by Ctrl-C", bool(options.get("json")), INTERRUPTED)
 
