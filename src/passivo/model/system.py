@@ -50,11 +50,31 @@ class Model(ABC):
     units: Mapping[str, Unit] = MappingProxyType({})
     constraints: Mapping[str, str] = MappingProxyType({})  # name -> formula that stays 0: see Constrained
     opaque: bool = False  # nothing is known of its energy
+    steps_apart: bool = False  # it brings kernels of its own instead of formulas: see `piece`
+    vectors: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # names for several states or records together
+    recorded: tuple[str, ...] = ()  # what it records besides, each a mean over the step
 
     @property
     @abstractmethod
     def minimum(self) -> dict[str, float] | None:
         """The state of least energy at the present parameters, where the model states one."""
+
+    @property
+    def initial(self) -> dict[str, float] | None:
+        """The state it starts in unless told otherwise; None: 0."""
+        return self.minimum
+
+    def placed(self, values: Mapping[str, float]) -> dict[str, float]:
+        """States that are put by hand, with what follows from them."""
+        return dict(values)
+
+    def snapshot(self) -> Model:
+        """The model as it is now."""
+        return self
+
+    def piece(self, method: Any, formulas: Mapping[str, Any], base: int, engine: Any) -> Any:
+        """The piece of a generated module of a model that `steps_apart`, its memory from `base` to SIZE."""
+        raise ModelError(f"{self.name!r} is stepped by its formulas")
 
     @property
     def width(self) -> int:

@@ -78,7 +78,7 @@ def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | N
     layout.take("TOTAL", A.ACCOUNT_SIZE)
     pieces: dict[str, Piece] = {}
     for key in plan.parts:
-        pieces[key] = _part(net, key, formulas[key], layout, live is not None)
+        pieces[key] = _part(net, key, formulas[key], layout, engine, live is not None)
     joints = [_link(connection, link, pieces, layout) for connection, link in zip(net.connections, net.links)]
     rows = sum(piece.numbers["ACCOUNTS_COUNT"] for piece in pieces.values())
     rows += sum(piece.numbers["LINK_ROWS"] for piece in joints) + 1
@@ -102,13 +102,13 @@ def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | N
     return module.assemble(net.name, engine, [shared, head, *body, tail, *more], [*entries, *live.entries], live.header)
 
 
-def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, live: bool) -> Piece:
+def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, engine: Engine, live: bool) -> Piece:
     """A part with what it needs in a network."""
     from passivo.kernel.module import Piece
 
     member = net.members[key]
     begin = layout.size
-    piece = part_piece(member.model, member.method, laws, begin)
+    piece = part_piece(member.model, member.method, laws, engine, begin)
     numbers = {**piece.numbers, "BEGIN": begin, "FINISH": piece.numbers["SIZE"]}
     model, width, stages = member.model, numbers["WIDTH"], numbers["STAGES"]
     free = [f"{key}.{port}" in net.ports for port, p in model.ports.items() for _ in range(p.width)]
@@ -121,7 +121,7 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, live: bo
     numbers.update(placed(layout, {"TAKEN": width, "TAKEN_SIZE": width, "MOVED": width}))
     numbers.update(FREE=outside or (0,), FREE_COUNT=len(outside), IS_FREE=tuple(free) or (False,))
     beside = schedule.BESIDE_KERNELS if live and member.device is None else ()
-    return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS, *beside))
+    return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS, *beside), piece.header)
 
 
 def row_names(connection: Connection, link: Link) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from passivo.method.base import Method
 from passivo.method.catalogue import method_from
 from passivo.method.part import checked_method, seconds
 from passivo.model.coupled import Coupled
-from passivo.model.describe import model_from
+from passivo.world.describe import model_from
 from passivo.model.expression import RESERVED
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name
@@ -112,7 +112,7 @@ class Network:
         if not isinstance(model, Model):
             raise ModelError(f"part {name!r} must be a System, not {quoted(model)}")
         chosen = checked_method(model, method)
-        self.members[name] = Member(name, model, chosen, seconds(step, f"the step of part {name!r}"))
+        self.members[name] = Member(name, model.snapshot(), chosen, seconds(step, f"the step of part {name!r}"))
         return self.members[name]
 
     def _new_name(self, name: str) -> str:
@@ -271,7 +271,7 @@ class Network:
     @property
     def minimum(self) -> dict[str, float]:
         """Where the parts start unless told otherwise."""
-        lowest = {key: member.model.minimum or {} for key, member in self.members.items()}
+        lowest = {key: member.model.initial or {} for key, member in self.members.items()}
         return {f"{key}.{name}": value for key, values in lowest.items() for name, value in values.items()}
 
     @property

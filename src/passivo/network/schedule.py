@@ -495,7 +495,7 @@ def offset_of(model: Any, port: str) -> int:
 def _answers(net: Network, key: str, links: Mapping[str, Any]) -> list[Any]:
     """The inputs of a part on which its output depends at once."""
     model = net.members[key].model
-    direct = set().union(*(y.free_symbols for y in model.form.output))
+    direct = model.form.answered
     found = []
     for name, (connection, link) in links.items():
         for side in ("effort", "flow"):

@@ -215,7 +215,7 @@ class _Steps:
     def compare_energies(self) -> None:
         """Stored energies against the formulas of the model, walked without any generated code."""
         run = self.run
-        stored = np.stack([energy(self.states) for energy in _energies(run)], axis=1)
+        stored = _energies(run, self.states)
         columns = np.column_stack([stored, stored.sum(axis=1)]) if stored.shape[1] > 1 else stored
         gap = np.abs(columns - run.arrays["ledger"][:, :, 0])
         size = np.abs(stored).sum(axis=1)[:, None] + np.abs(columns).max(initial=0.0)
@@ -248,7 +248,7 @@ class _Steps:
 
     def certify(self, k: int) -> None:
         """The energy a step created is what its residual and the gap of its gradient say (spec 2.1)."""
-        if not self.run.method.certifies:
+        if not self.run.method.certifies or self.run.model.steps_apart:
             return
         _, residual, gap = self.part_of(self.memory, "PROOF", 3)
         left = created(self.module, self.memory) - residual - gap
@@ -367,19 +367,15 @@ def _columns(accounts: np.ndarray) -> np.ndarray:
     return np.column_stack([pairs[:, 0::2] + pairs[:, 1::2], rows[:, A.A_FAULTS]])
 
 
-def _energies(run: Run) -> list[Callable[[np.ndarray], np.ndarray]]:
-    """The energy of each ledger row as a function of the states; symbols are numbered, their names may hold dots."""
+def _energies(run: Run, states: np.ndarray) -> np.ndarray:
+    """The energy of each ledger row at each of the states; symbols are numbered, their names may hold dots."""
+    if run.model.steps_apart:
+        return run.model.row_energies(run.params, states)  # type: ignore[attr-defined]
     import sympy as sp
 
     form = run.model.form
     plain = {s: sp.Symbol(f"s{i}", real=True) for i, s in enumerate(form.states + form.params)}
-    params = {plain[s].name: np.longdouble(run.params[s.name]) for s in form.params}
-
-    def make(text: str) -> Callable[[np.ndarray], np.ndarray]:
-        def energy(states: np.ndarray) -> np.ndarray:
-            values = {plain[s].name: states[:, i] for i, s in enumerate(form.states)}
-            return np.broadcast_to(evaluate(text, {**params, **values}, EXTENDED), len(states))
-
-        return energy
-
-    return [make(to_text(row.energy.xreplace(plain))) for row in form.rows]
+    values: dict[str, Any] = {plain[s].name: np.longdouble(run.params[s.name]) for s in form.params}
+    values |= {plain[s].name: states[:, i] for i, s in enumerate(form.states)}
+    rows = [evaluate(to_text(row.energy.xreplace(plain)), values, EXTENDED) for row in form.rows]
+    return np.stack([np.broadcast_to(row, len(states)) for row in rows], axis=1)

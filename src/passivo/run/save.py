@@ -19,7 +19,7 @@ import numpy as np
 
 from passivo.errors import FileError
 from passivo.method.catalogue import method_from
-from passivo.model.describe import model_from
+from passivo.world.describe import model_from
 from passivo.network.network import Network
 from passivo.run.adaptive import Adaptive
 from passivo.run.network_run import LinkRun, NetworkRun

@@ -94,7 +94,7 @@ def weld(name: str, a: Point, b: Point, span: float, stiffness: float, damping: 
     return Bond(name, "weld", "joints", (*ties, spin(name, a.carrier, b.carrier, "damping", share)), params)
 
 
-def slider(name: str, a: Point, b: Point, axis: Any, span: float, stiffness: float, damping: float) -> Bond:
+def prismatic(name: str, a: Point, b: Point, axis: Any, span: float, stiffness: float, damping: float) -> Bond:
     """A pose, and two directions in which the points may not part; the axis is given in world axes at the start."""
     met(name, (a, b))
     one, other = ordered(name, a, b)
@@ -110,7 +110,7 @@ def slider(name: str, a: Point, b: Point, axis: Any, span: float, stiffness: flo
         *turned(name, a.carrier, b.carrier, None, (share / 2,) * 3, "stiffness"),
         spin(name, a.carrier, b.carrier, "damping", share),
     )
-    return Bond(name, "slider", "joints", ties, params)
+    return Bond(name, "prismatic", "joints", ties, params)
 
 
 # -- ties -----------------------------------------------------------------------------------------------------------

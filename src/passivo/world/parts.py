@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -57,18 +57,16 @@ class Carrier:
 
 @dataclass(frozen=True, eq=False)
 class Body(Carrier):
-    """A rigid body; its axes have their origin in the centre of mass. `drag` and `spin_drag` brake it against the world."""
+    """A rigid body; its axes have their origin in the centre of mass. Mass, inertia and drag are parameters."""
 
-    mass: float
-    inertia: tuple[float, ...]  # xx, yy, zz, xy, xz, yz
     velocity: Vector
     angular_velocity: Vector  # in its own axes
     shapes: tuple[Shape, ...] = ()
-    drag: float = 0.0
-    spin_drag: float = 0.0
+    friction: float = 0.0
+    restitution: float = 0.0
 
     def describe(self) -> dict[str, Any]:
-        return {**asdict(self), "shapes": [shape.describe() for shape in self.shapes]}
+        return {**_lists(self), "shapes": [shape.describe() for shape in self.shapes]}
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> Body:
@@ -85,11 +83,19 @@ class Anchor(Carrier):
     def width(self) -> int:
         return 6 if self.turns else 3
 
+    def describe(self) -> dict[str, Any]:
+        return _lists(self)
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Anchor:
+        return cls(**_tuples(data))
+
 
 @dataclass(frozen=True)
 class Tap:
     """A port at a point of a body: takes a force in world axes, and a torque where it takes a whole `wrench`."""
 
+    name: str
     body: str
     at: Vector
     wrench: bool
@@ -97,6 +103,13 @@ class Tap:
     @property
     def width(self) -> int:
         return 6 if self.wrench else 3
+
+    def describe(self) -> dict[str, Any]:
+        return _lists(self)
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Tap:
+        return cls(**_tuples(data))
 
 
 @dataclass(frozen=True)
@@ -133,12 +146,19 @@ class Bond:
     params: Mapping[str, float] = field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
-        return {**asdict(self), "params": list(self.params)}
+        ties = [_lists(tie) for tie in self.ties]
+        return {"name": self.name, "what": self.what, "row": self.row, "ties": ties, "params": list(self.params)}
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any], params: Mapping[str, float]) -> Bond:
         ties = tuple(Tie(**_tuples(tie)) for tie in data["ties"])
         return cls(data["name"], data["what"], data["row"], ties, {name: params[name] for name in data["params"]})
+
+
+def _lists(thing: Any) -> dict[str, Any]:
+    """The fields of a dataclass as plain data."""
+    told = {option.name: getattr(thing, option.name) for option in fields(thing)}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
 
 
 def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:
