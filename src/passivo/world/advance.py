@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from passivo.world.table import *
     from passivo.world.ties import add_block, add_end, lay_ties, measure, present_rate
 
-MOST_PASSES = 30
+MOST_PASSES = 40
 CLOSE = 1e-15  # of V̂, from one pass to the next
 NEAR = 1e-16  # the same in metres and radians of a step
 ROUGH = 1e4  # by how much coarser both may be where rounding lets it come no closer
@@ -101,7 +101,7 @@ def gather_bodies(m, t, h):
         m[right + 5] = momentum * w - early * (spin_drag * r + p * y - q * x)
 
 
-def push(m, t, f):
+def push(m, t):
     """Forces and moments at the ports."""
     for k in range(t[TAPS]):
         tap = t[TAP_TABLE] + TAP_SIZE * k
@@ -111,8 +111,8 @@ def push(m, t, f):
             m[right + i] += m[u + i]
             x, y, z = m[bent + i], m[bent + 3 + i], m[bent + 6 + i]
             force = x * m[u] + y * m[u + 1] + z * m[u + 2]  # in the mean axes of the body
-            m[right + 3 + (i + 1) % 3] += f[point + (i + 2) % 3] * force
-            m[right + 3 + (i + 2) % 3] -= f[point + (i + 1) % 3] * force
+            m[right + 3 + (i + 1) % 3] += m[point + (i + 2) % 3] * force
+            m[right + 3 + (i + 2) % 3] -= m[point + (i + 1) % 3] * force
             if t[tap + 3] == 6:
                 m[right + 3 + i] += x * m[u + 3] + y * m[u + 4] + z * m[u + 5]
 
@@ -161,18 +161,18 @@ def settle(m, t, h):
     return moved / max(CLOSE * size, NEAR / h)
 
 
-def solve(m, t, f, h):
+def solve(m, t, h):
     """V̂ of the step: with jacobians made for the turn of the last one, RESOLVES times again with those of the turn just
     found, and until nothing moves for ties that ask for the turn that really comes."""
     before = 0.0
     for k in range(t[TIES]):
         at = t[AT_ROWS] + k * R_SIZE
-        measure(m, t, f, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
+        measure(m, t, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
     for p in range(MOST_PASSES):
         twist(m, t, h)
-        lay_ties(m, t, f, h, p > t[RESOLVES])
+        lay_ties(m, t, h, p > t[RESOLVES])
         gather_bodies(m, t, h)
-        push(m, t, f)
+        push(m, t)
         gather_ties(m, t, h)
         if not eliminate(m, t):
             return UNCONVERGED
@@ -180,7 +180,8 @@ def solve(m, t, f, h):
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
             return NOT_FINITE
-        if p >= t[RESOLVES] and (not t[ITERATES] or moved <= 1.0 or (moved <= ROUGH and moved > 0.5 * before)):
+        rests = moved <= 1.0 or (moved <= ROUGH and moved > 0.5 * before)
+        if rests or (p >= t[RESOLVES] and not t[ITERATES]):
             return OK
         before = moved
     return UNCONVERGED
@@ -212,12 +213,12 @@ def world_ready(m, t):
                 m[s + U + k] = m[s + V + k]
 
 
-def world_advance(m, t, f, h):
+def world_advance(m, t, h):
     """One step of a world, booked into WORK, MEAN, LOST, RECEIVED, CHANGE and SCALE."""
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
     begin(m, t, h)
-    status = solve(m, t, f, h)
+    status = solve(m, t, h)
     m[t[AT_PASSES] + 1] += m[t[AT_PASSES]]
     if status != OK:
         return status
@@ -226,9 +227,9 @@ def world_advance(m, t, f, h):
         if not isfinite(m[t[AT_NEXT] + i]):
             return NOT_FINITE
     book_bodies(m, t, h)
-    book_ports(m, t, f, h)
-    book_ties(m, t, f, h)
-    world_difference(m, t, f)
+    book_ports(m, t, h)
+    book_ties(m, t, h)
+    world_difference(m, t)
     tell_ties(m, t, h)
     for r in range(t[ROW_COUNT]):
         m[t[AT_CHANGE] + r] += m[t[AT_DIFFERENCE] + r]

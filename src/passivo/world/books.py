@@ -59,15 +59,15 @@ def deliver(m, t, h, k, y):
     m[t[AT_WORK] + k] += h * m[t[AT_USED] + k] * y
 
 
-def book_ports(m, t, f, h):
+def book_ports(m, t, h):
     """Work at the ports of bodies: h u·y, with the mean velocity y that the force acts along."""
     for k in range(t[TAPS]):
         tap = t[TAP_TABLE] + TAP_SIZE * k
         at, point, u = t[AT_FRAMES] + t[tap] * F_SIZE, t[tap + 1], t[tap + 2]
         p, q, r = m[at + F_HAT + 3], m[at + F_HAT + 4], m[at + F_HAT + 5]
-        x = q * f[point + 2] - r * f[point + 1]
-        y = r * f[point] - p * f[point + 2]
-        z = p * f[point + 1] - q * f[point]
+        x = q * m[point + 2] - r * m[point + 1]
+        y = r * m[point] - p * m[point + 2]
+        z = p * m[point + 1] - q * m[point]
         for i in range(3):
             row = at + F_BENT + 3 * i
             deliver(m, t, h, u + i, m[at + F_HAT + i] + m[row] * x + m[row + 1] * y + m[row + 2] * z)
@@ -75,7 +75,7 @@ def book_ports(m, t, f, h):
                 deliver(m, t, h, u + 3 + i, m[row] * p + m[row + 1] * q + m[row + 2] * r)
 
 
-def book_ties(m, t, f, h):
+def book_ties(m, t, h):
     """What ties take in and lose, and what anchors do through them."""
     _, stretch, late = shares(t, h)
     for c in range(t[BODIES], t[CARRIERS]):
@@ -83,7 +83,7 @@ def book_ties(m, t, f, h):
             m[t[AT_FRAMES] + c * F_SIZE + F_PULL + k] = 0.0
     for k in range(t[TIES]):
         tie, at = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE
-        row, force, reached = t[tie + T_ROW], at + R_FORCE, extent(m, t, f, tie)
+        row, force, reached = t[tie + T_ROW], at + R_FORCE, extent(m, t, tie)
         for i in range(3):
             v = rate(m, t, tie, at, i)
             elastic = -m[at + R_K] * (m[at + R_PSI + i] + stretch * v)
@@ -132,7 +132,7 @@ def tell_ties(m, t, h):
                 m[noise + 1 + j] += m[at + R_K]
 
 
-def world_difference(m, t, f):
+def world_difference(m, t):
     """DIFFERENCE of every row from STATE to NEXT over STEP, term by term."""
     for r in range(t[ROW_COUNT]):
         m[t[AT_DIFFERENCE] + r] = 0.0
@@ -151,17 +151,17 @@ def world_difference(m, t, f):
     for k in range(t[TIES]):
         tie, at = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE
         old, new = at + R_PSI, at + R_NEW
-        measure(m, t, f, tie, t[AT_STATE], F_TURN, old)
-        measure(m, t, f, tie, t[AT_NEXT], F_NEXT, new)
+        measure(m, t, tie, t[AT_STATE], F_TURN, old)
+        measure(m, t, tie, t[AT_NEXT], F_NEXT, new)
         gain = 0.0
         for i in range(3):
             gain += 0.5 * (m[new + i] + m[old + i]) * (m[new + i] - m[old + i])
         if t[tie + T_KIND] == LENGTH:
-            gain -= 2.0 * f[t[tie + T_FIGURES] + 6] * gain / (length(m, old) + length(m, new))
-        m[t[AT_DIFFERENCE] + t[tie + T_ROW]] += strength(m, t, f, tie, T_STIFFNESS) * gain
+            gain -= 2.0 * m[t[tie + T_FIGURES] + 6] * gain / (length(m, old) + length(m, new))
+        m[t[AT_DIFFERENCE] + t[tie + T_ROW]] += strength(m, t, tie, T_STIFFNESS) * gain
 
 
-def world_energy(m, t, f):
+def world_energy(m, t):
     """ENERGY of every row at STATE."""
     for r in range(t[ROW_COUNT]):
         m[t[AT_ENERGY] + r] = 0.0
@@ -177,21 +177,21 @@ def world_energy(m, t, f):
     frames(m, t, t[AT_STATE], F_TURN)
     for k in range(t[TIES]):
         tie, psi = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE + R_PSI
-        measure(m, t, f, tie, t[AT_STATE], F_TURN, psi)
+        measure(m, t, tie, t[AT_STATE], F_TURN, psi)
         size = length(m, psi)
         if t[tie + T_KIND] == LENGTH:
-            size -= f[t[tie + T_FIGURES] + 6]
-        m[t[AT_ENERGY] + t[tie + T_ROW]] += 0.5 * strength(m, t, f, tie, T_STIFFNESS) * size * size
+            size -= m[t[tie + T_FIGURES] + 6]
+        m[t[AT_ENERGY] + t[tie + T_ROW]] += 0.5 * strength(m, t, tie, T_STIFFNESS) * size * size
 
 
-def world_heights(m, t, f):
+def world_heights(m, t):
     """HEIGHT of every row: no minimum is known, so all it stores."""
-    world_energy(m, t, f)
+    world_energy(m, t)
     for r in range(t[ROW_COUNT]):
         m[t[AT_HEIGHT] + r] = m[t[AT_ENERGY] + r]
 
 
-def world_output(m, t, f):
+def world_output(m, t):
     """OUTPUT at STATE: velocities of the points of ports, forces on anchors."""
     frames(m, t, t[AT_STATE], F_TURN)
     for k in range(t[TAPS]):
@@ -199,19 +199,19 @@ def world_output(m, t, f):
         at, point, y = t[AT_FRAMES] + t[tap] * F_SIZE, t[tap + 1], t[AT_OUTPUT] + t[tap + 2]
         s = t[AT_STATE] + t[t[CARRIER_TABLE] + t[tap] * C_SIZE + C_STATE]
         p, q, r = m[s + W], m[s + W + 1], m[s + W + 2]
-        u = q * f[point + 2] - r * f[point + 1]
-        v = r * f[point] - p * f[point + 2]
-        w = p * f[point + 1] - q * f[point]
+        u = q * m[point + 2] - r * m[point + 1]
+        v = r * m[point] - p * m[point + 2]
+        w = p * m[point + 1] - q * m[point]
         for i in range(3):
             row = at + F_TURN + 3 * i
             m[y + i] = m[s + V + i] + m[row] * u + m[row + 1] * v + m[row + 2] * w
             if t[tap + 3] == 6:
                 m[y + 3 + i] = m[row] * p + m[row + 1] * q + m[row + 2] * r
     if t[CARRIERS] > t[BODIES]:
-        pull_anchors(m, t, f)
+        pull_anchors(m, t)
 
 
-def pull_anchors(m, t, f):
+def pull_anchors(m, t):
     """Forces on anchors at the present pose, velocities and inputs."""
     for c in range(t[BODIES]):
         hat, s = t[AT_FRAMES] + c * F_SIZE + F_HAT, t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
@@ -226,11 +226,11 @@ def pull_anchors(m, t, f):
         tie, at = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE
         if t[tie + T_B] < t[BODIES]:
             continue
-        measure(m, t, f, tie, t[AT_STATE], F_TURN, at + R_PSI)
-        lay_jacobian(m, t, f, tie, at)
+        measure(m, t, tie, t[AT_STATE], F_TURN, at + R_PSI)
+        lay_jacobian(m, t, tie, at)
         if t[tie + T_KIND] == SLIDE:
-            lean(m, t, f, tie, at, 0.0)
-        stiffen(m, t, f, tie, at, 0.0)
+            lean(m, t, tie, at, 0.0)
+        stiffen(m, t, tie, at, 0.0)
         for i in range(3):
             m[at + R_FORCE + i] = -m[at + R_K] * m[at + R_PSI + i]
             for j in range(3):

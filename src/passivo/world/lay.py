@@ -28,19 +28,19 @@ SECTIONS = {  # of the header of the table, and of the memory
 }  # fmt: skip
 LEAVES = """
 def advance(m, h):
-    return world_advance(m, TABLE, FIGURES, h)
+    return world_advance(m, TABLE, h)
 
 def difference(m):
-    world_difference(m, TABLE, FIGURES)
+    world_difference(m, TABLE)
 
 def energy(m):
-    world_energy(m, TABLE, FIGURES)
+    world_energy(m, TABLE)
 
 def heights(m):
-    world_heights(m, TABLE, FIGURES)
+    world_heights(m, TABLE)
 
 def output(m):
-    world_output(m, TABLE, FIGURES)
+    world_output(m, TABLE)
 
 def prepare(m):
     pass
@@ -69,7 +69,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     layout.take("TIE_ROWS", len(ties) * T.R_SIZE)
     layout.take("BLOCKS_OF_BODIES", 36 * len(plan.blocks))
     layout.take("RIGHT_SIDE", 6 * len(bodies))
-    figures = _Figures()
+    figures = _Figures(layout.take("FIGURES", len(world.figures)))
     options: dict[str, int] = method.world_options()  # type: ignore[attr-defined]
 
     header = dict.fromkeys(_header_names(), 0)
@@ -100,13 +100,13 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         exact |= turns
         table += [
             KINDS.index(tie.kind), a, b, params.get(tie.stiffness, -1), params.get(tie.damping, -1),
-            figures.add(tie.share), figures.add(*tie.at_a, *tie.at_b, *tie.more), int(turns), rows.index(bond.row),
+            figures.skip(1), figures.skip(6 + len(tie.more)), int(turns), rows.index(bond.row),
             plan.blocks[a, b] if both else -1, plan.blocks[b, a] if both else -1, told[bond.name],
         ]  # fmt: skip
     header["ITERATES"] = int(exact and options["SCHEME"] == T.MIDPOINT)
     header["TAP_TABLE"] = len(table)
     for tap in world.taps.values():
-        table += [carriers[tap.body], figures.add(*tap.at), inputs[tap.name], tap.width]
+        table += [carriers[tap.body], figures.skip(3), inputs[tap.name], tap.width]
     header["ORDER_TABLE"] = len(table)
     table += plan.table(len(table))
     for name, value in header.items():
@@ -116,22 +116,22 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     numbers: dict[str, Any] = {"TITLE": f"{world.name} by {type(method).__name__}", **constants(form, 1, recorded)}
     numbers |= layout.sections
     numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
-    numbers.update(TABLE=np.array(table, dtype=np.int64), FIGURES=np.array(figures.values or [0.0]))
+    numbers["TABLE"] = np.array(table, dtype=np.int64)
     # what a step by increments of the states would need
     leaves = ["def inside(m):\n    return True", "def end_gradient(m):\n    pass", *_leaves()]
     return Piece(numbers, leaves, (A.enter, A.book, *tick.KERNELS), imports(engine))
 
 
 class _Figures:
-    """The figures of a world, one after the other."""
+    """Where the figures of a world are, one after the other as `World.figures` has them."""
 
-    def __init__(self) -> None:
-        self.values: list[float] = []
+    def __init__(self, start: int):
+        self.at = start
 
-    def add(self, *values: float) -> int:
+    def skip(self, count: int) -> int:
         """Where these begin."""
-        self.values += map(float, values)
-        return len(self.values) - len(values)
+        self.at += count
+        return self.at - count
 
 
 def _header_names() -> list[str]:

@@ -131,6 +131,11 @@ class Tie:
     damping: str = ""
     share: float = 1.0
 
+    @property
+    def skeleton(self) -> list[Any]:
+        """What of it shapes code: all but its figures."""
+        return [self.kind, self.a, self.b, self.stiffness, self.damping, len(self.more)]
+
 
 @dataclass(frozen=True)
 class Bond:

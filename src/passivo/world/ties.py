@@ -14,16 +14,16 @@ if TYPE_CHECKING:
     from passivo.world.table import *
 
 
-def reach(m, t, f, tie, state, slot, i):
+def reach(m, t, tie, state, slot, i):
     """Component i of xa + Ra ra − xb − Rb rb; of a direction without the positions."""
     a, b, points = t[tie + T_A], t[tie + T_B], t[tie + T_FIGURES]
     row = t[AT_FRAMES] + a * F_SIZE + slot + 3 * i
-    psi = m[row] * f[points] + m[row + 1] * f[points + 1] + m[row + 2] * f[points + 2]
+    psi = m[row] * m[points] + m[row + 1] * m[points + 1] + m[row + 2] * m[points + 2]
     if b < 0:
-        psi -= f[points + 3 + i]
+        psi -= m[points + 3 + i]
     else:
         row = t[AT_FRAMES] + b * F_SIZE + slot + 3 * i
-        psi -= m[row] * f[points + 3] + m[row + 1] * f[points + 4] + m[row + 2] * f[points + 5]
+        psi -= m[row] * m[points + 3] + m[row + 1] * m[points + 4] + m[row + 2] * m[points + 5]
     if t[tie + T_KIND] != DIRECTION:
         way = m[state + t[t[CARRIER_TABLE] + a * C_SIZE + C_STATE] + i]
         if b >= 0:
@@ -32,31 +32,31 @@ def reach(m, t, f, tie, state, slot, i):
     return psi
 
 
-def along(m, t, f, tie, slot, j, i):
+def along(m, t, tie, slot, j, i):
     """Component i of direction j of a slide, in world axes."""
     b, n = t[tie + T_B], t[tie + T_FIGURES] + 6 + 3 * j
     if b < 0:
-        return f[n + i]
+        return m[n + i]
     row = t[AT_FRAMES] + b * F_SIZE + slot + 3 * i
-    return m[row] * f[n] + m[row + 1] * f[n + 1] + m[row + 2] * f[n + 2]
+    return m[row] * m[n] + m[row + 1] * m[n + 1] + m[row + 2] * m[n + 2]
 
 
-def measure(m, t, f, tie, state, slot, out):
+def measure(m, t, tie, state, slot, out):
     """Ψ of a tie."""
     if t[tie + T_KIND] == SPIN:
         m[out], m[out + 1], m[out + 2] = 0.0, 0.0, 0.0
         return
-    x = reach(m, t, f, tie, state, slot, 0)
-    y = reach(m, t, f, tie, state, slot, 1)
-    z = reach(m, t, f, tie, state, slot, 2)
+    x = reach(m, t, tie, state, slot, 0)
+    y = reach(m, t, tie, state, slot, 1)
+    z = reach(m, t, tie, state, slot, 2)
     if t[tie + T_KIND] != SLIDE:
         m[out], m[out + 1], m[out + 2] = x, y, z
         return
     for j in range(3):
         m[out + j] = (
-            along(m, t, f, tie, slot, j, 0) * x
-            + along(m, t, f, tie, slot, j, 1) * y
-            + along(m, t, f, tie, slot, j, 2) * z
+            along(m, t, tie, slot, j, 0) * x
+            + along(m, t, tie, slot, j, 1) * y
+            + along(m, t, tie, slot, j, 2) * z
         )
 
 
@@ -64,9 +64,9 @@ def length(m, at):
     return sqrt(m[at] * m[at] + m[at + 1] * m[at + 1] + m[at + 2] * m[at + 2])
 
 
-def lever(m, bent, f, point, at, sign):
+def lever(m, bent, point, at, sign):
     """Three columns of a jacobian: sign · (−R E S(r))."""
-    x, y, z = f[point], f[point + 1], f[point + 2]
+    x, y, z = m[point], m[point + 1], m[point + 2]
     for i in range(3):
         r0, r1, r2 = m[bent + 3 * i], m[bent + 3 * i + 1], m[bent + 3 * i + 2]
         m[at + 6 * i + 3] = sign * (r2 * y - r1 * z)
@@ -74,7 +74,7 @@ def lever(m, bent, f, point, at, sign):
         m[at + 6 * i + 5] = sign * (r1 * x - r0 * y)
 
 
-def lay_jacobian(m, t, f, tie, at):
+def lay_jacobian(m, t, tie, at):
     """J of a tie, for the turns that `twist` has laid out; of a slide that of its point."""
     kind, a, b, points = t[tie + T_KIND], t[tie + T_A], t[tie + T_B], t[tie + T_FIGURES]
     for k in range(18):
@@ -92,17 +92,17 @@ def lay_jacobian(m, t, f, tie, at):
         for i in range(3):
             m[at + R_A + 7 * i] = 1.0
             m[at + R_B + 7 * i] = -1.0
-    lever(m, bent, f, points, at + R_A, 1.0)
+    lever(m, bent, points, at + R_A, 1.0)
     if b >= 0:
-        lever(m, other, f, points + 3, at + R_B, -1.0)
+        lever(m, other, points + 3, at + R_B, -1.0)
 
 
-def lean(m, t, f, tie, at, h):
+def lean(m, t, tie, at, h):
     """J of a slide from that of its point d: Ψ_j = n_j·d changes by n_mid·Δd + Δn_j·d_mid."""
     a, b, points = t[tie + T_A], t[tie + T_B], t[tie + T_FIGURES]
     d = at + R_FORCE  # d in the middle of the step, as far as that is known
     for i in range(3):
-        m[d + i] = reach(m, t, f, tie, t[AT_STATE], F_TURN, i) + 0.5 * h * rate(m, t, tie, at, i)
+        m[d + i] = reach(m, t, tie, t[AT_STATE], F_TURN, i) + 0.5 * h * rate(m, t, tie, at, i)
     for side in range(2):
         if side == 1 and b < 0:
             break
@@ -111,9 +111,9 @@ def lean(m, t, f, tie, at, h):
             x, y, z = m[jacobian + k], m[jacobian + 6 + k], m[jacobian + 12 + k]
             for j in range(3):
                 m[jacobian + 6 * j + k] = (
-                    0.5 * (along(m, t, f, tie, F_TURN, j, 0) + along(m, t, f, tie, F_NEXT, j, 0)) * x
-                    + 0.5 * (along(m, t, f, tie, F_TURN, j, 1) + along(m, t, f, tie, F_NEXT, j, 1)) * y
-                    + 0.5 * (along(m, t, f, tie, F_TURN, j, 2) + along(m, t, f, tie, F_NEXT, j, 2)) * z
+                    0.5 * (along(m, t, tie, F_TURN, j, 0) + along(m, t, tie, F_NEXT, j, 0)) * x
+                    + 0.5 * (along(m, t, tie, F_TURN, j, 1) + along(m, t, tie, F_NEXT, j, 1)) * y
+                    + 0.5 * (along(m, t, tie, F_TURN, j, 2) + along(m, t, tie, F_NEXT, j, 2)) * z
                 )
     if b >= 0:
         bent = t[AT_FRAMES] + b * F_SIZE + F_BENT
@@ -123,9 +123,9 @@ def lean(m, t, f, tie, at, h):
         z = m[bent + 2] * m[d] + m[bent + 5] * m[d + 1] + m[bent + 8] * m[d + 2]
         for j in range(3):
             n = points + 6 + 3 * j
-            m[at + R_B + 6 * j + 3] += f[n + 1] * z - f[n + 2] * y
-            m[at + R_B + 6 * j + 4] += f[n + 2] * x - f[n] * z
-            m[at + R_B + 6 * j + 5] += f[n] * y - f[n + 1] * x
+            m[at + R_B + 6 * j + 3] += m[n + 1] * z - m[n + 2] * y
+            m[at + R_B + 6 * j + 4] += m[n + 2] * x - m[n] * z
+            m[at + R_B + 6 * j + 5] += m[n] * y - m[n + 1] * x
 
 
 def rate(m, t, tie, at, i):
@@ -164,13 +164,13 @@ def effort(m, t, tie, at, i):
     return size
 
 
-def extent(m, t, f, tie):
+def extent(m, t, tie):
     """Sum of the sizes of what Ψ is the difference of."""
     size = 0.0
     if t[tie + T_KIND] == SPIN:
         return size
     for k in range(6):
-        size += abs(f[t[tie + T_FIGURES] + k])
+        size += abs(m[t[tie + T_FIGURES] + k])
     for side in range(2):
         c = t[tie + T_A + side]
         if c >= 0 and t[tie + T_KIND] != DIRECTION:
@@ -179,14 +179,14 @@ def extent(m, t, f, tie):
     return size
 
 
-def strength(m, t, f, tie, which):
+def strength(m, t, tie, which):
     """Stiffness or damping of a tie, its share of that of its spring or joint."""
-    return m[t[AT_PARAM] + t[tie + which]] * f[t[tie + T_SHARE]] if t[tie + which] >= 0 else 0.0
+    return m[t[AT_PARAM] + t[tie + which]] * m[t[tie + T_SHARE]] if t[tie + which] >= 0 else 0.0
 
 
-def stiffen(m, t, f, tie, at, h):
+def stiffen(m, t, tie, at, h):
     """Stiffness and damping of a tie; of a length the secant ones over the step, as far as it is known."""
-    k, c = strength(m, t, f, tie, T_STIFFNESS), strength(m, t, f, tie, T_DAMPING)
+    k, c = strength(m, t, tie, T_STIFFNESS), strength(m, t, tie, T_DAMPING)
     if t[tie + T_KIND] != LENGTH:
         m[at + R_K] = k
         for i in range(9):
@@ -199,7 +199,7 @@ def stiffen(m, t, f, tie, at, h):
     v = y + h * rate(m, t, tie, at, 1)
     w = z + h * rate(m, t, tie, at, 2)
     lengths = sqrt(x * x + y * y + z * z) + sqrt(u * u + v * v + w * w)
-    m[at + R_K] = k * (1.0 - 2.0 * f[t[tie + T_FIGURES] + 6] / lengths)
+    m[at + R_K] = k * (1.0 - 2.0 * m[t[tie + T_FIGURES] + 6] / lengths)
     x, y, z = x + u, y + v, z + w
     c /= x * x + y * y + z * z
     at += R_C
@@ -208,16 +208,16 @@ def stiffen(m, t, f, tie, at, h):
     m[at + 6], m[at + 7], m[at + 8] = c * z * x, c * z * y, c * z * z
 
 
-def lay_ties(m, t, f, h, again):
+def lay_ties(m, t, h, again):
     """Jacobians, stiffness and damping of the ties; the second time and after only of those that ask for it."""
     for k in range(t[TIES]):
         tie, at = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE
         if again and not t[tie + T_EXACT]:
             continue
-        lay_jacobian(m, t, f, tie, at)
+        lay_jacobian(m, t, tie, at)
         if t[tie + T_KIND] == SLIDE:
-            lean(m, t, f, tie, at, h)
-        stiffen(m, t, f, tie, at, h)
+            lean(m, t, tie, at, h)
+        stiffen(m, t, tie, at, h)
 
 
 def add_end(m, right, jacobian, force):

@@ -389,30 +389,41 @@ class World(Model):
         twin.params = self.changed(params)
         return twin
 
+    @property
+    def figures(self) -> list[float]:
+        """Points, directions, lengths and shares of ties, and points of ports, in the order of `lay.py`."""
+        ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
+        return [number for group in (*ties, *(tap.at for tap in self.taps.values())) for number in group]
+
     def describe(self) -> dict[str, Any]:
+        form = self.form
         return {
             "kind": "World",
             "name": self.name,
-            "bodies": list(self.bodies),
-            "anchors": {name: anchor.width for name, anchor in self.anchors.items()},
-            "taps": [tap.describe() for tap in self.taps.values()],
-            "bonds": [bond.describe() for bond in self.bonds.values()],
-            "ports": list(self.ports),
-            "answers": sorted(self.form.at_once),
+            "states": list(form.states),
+            "inputs": list(form.inputs),
+            "answers": sorted(form.at_once),
+            "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
+            "taps": [[tap.body, tap.width] for tap in self.taps.values()],
             "params": dict(self.params),
-            "start": [carrier.describe() for carrier in (*self.bodies.values(), *self.anchors.values())],
+            "start": {
+                "bodies": [body.describe() for body in self.bodies.values()],
+                "anchors": [anchor.describe() for anchor in self.anchors.values()],
+                "taps": [tap.describe() for tap in self.taps.values()],
+                "bonds": [bond.describe() for bond in self.bonds.values()],
+                "ports": list(self.ports),
+            },
         }
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> World:
-        world = cls(name=data["name"])
+        world, start = cls(name=data["name"]), data["start"]
         world.params = dict(data["params"])
-        carriers = {carrier["name"]: carrier for carrier in data["start"]}
-        world.bodies = {name: Body.from_description(carriers[name]) for name in data["bodies"]}
-        world.anchors = {name: Anchor.from_description(carriers[name]) for name in data["anchors"]}
-        world.taps = {tap["name"]: Tap.from_description(tap) for tap in data["taps"]}
-        world.bonds = {bond["name"]: Bond.from_description(bond, world.params) for bond in data["bonds"]}
-        for name in data["ports"]:
+        world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
+        world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
+        world.taps = {tap["name"]: Tap.from_description(tap) for tap in start["taps"]}
+        world.bonds = {bond["name"]: Bond.from_description(bond, world.params) for bond in start["bonds"]}
+        for name in start["ports"]:
             tapped = name in world.taps
             width = world.taps[name].width if tapped else world.anchors[name].width
             world.ports[name] = Port("effort" if tapped else "flow", width, ())
