@@ -71,19 +71,10 @@ def drive(rng, part):
     return rng.standard_normal(part.inputs.size)
 
 
-def exact_joints(part):
-    """Let joints ask for the turn that really comes, as springs do. Plain Python only: the table is changed in place."""
-    from passivo.world import table as T
-
-    table = part.module.TABLE
-    table[T.ITERATES] = 1
-    for k in range(table[T.TIES]):
-        table[table[T.TIE_TABLE] + k * T.T_SIZE + T.T_EXACT] = 1
-
-
-def chain(seed, links=10, K=1e8, world=None, hinges=6, gravity=(0, 0, 0), mass=0.1):
+def chain(seed, links=10, K=1e8, hinges=6, gravity=(0, 0, 0), mass=0.1, pace=0.3):
     """Links of 0.1 m that hang on the world in a random shape, in motion: `hinges` of the joints hold an axis by two
-    points, the others one point each. For 10 links and 6 hinges these are 16 points."""
+    points, the others one point each. For 10 links and 6 hinges these are 16 points. At pace 0.3 each link turns by
+    some 2 rad/s against the one before, so that the last ones reach 5 rad/s and 1 m/s."""
     rng = np.random.default_rng(seed)
     world = pv.World(gravity=gravity)
     axes = set(np.linspace(1, links - 1, hinges).round().astype(int)) if hinges else set()
@@ -94,7 +85,7 @@ def chain(seed, links=10, K=1e8, world=None, hinges=6, gravity=(0, 0, 0), mass=0
         frame = matrix_of(turn)
         way = frame @ np.array([0.05, 0, 0])
         axis = np.linalg.qr(rng.standard_normal((3, 3)))[0][0]
-        own = 6.0 * rng.standard_normal() * axis if i in axes else 4.0 * rng.standard_normal(3)
+        own = pace * (6.0 * rng.standard_normal() * axis if i in axes else 4.0 * rng.standard_normal(3))
         rate = rate + own
         middle = place + way
         body = world.add_body(
@@ -111,4 +102,38 @@ def chain(seed, links=10, K=1e8, world=None, hinges=6, gravity=(0, 0, 0), mass=0
         else:
             world.add_ball(f"j{i}", body, world if last is None else last, at=place, stiffness=K)
         speed, place, last = speed + np.cross(rate, 2 * way), place + 2 * way, body
+    return world
+
+
+def four_bar(K=1e6):
+    """A closed loop: three links and the world, joined by four hinges about y; the crank turns."""
+    corners = [np.array(p, dtype=float) for p in ((0, 0, 0), (0, 0, 0.2), (0.5, 0, 0.4), (0.4, 0, 0))]
+    world = pv.World()
+    rate = np.array([0.0, 5.0, 0.0])
+    crank_end = np.cross(rate, corners[1] - corners[0])
+    # the rate of the rocker follows from both ends of the coupler keeping their distance
+    coupler, rocker = corners[2] - corners[1], corners[2] - corners[3]
+    side = np.cross([0, 1, 0], rocker)
+    turn = (coupler @ crank_end) / (coupler @ side)
+    coupler_rate = np.cross(coupler, turn * side - crank_end) / (coupler @ coupler)
+    speeds = [rate, coupler_rate, np.array([0, turn, 0])]
+    bodies = []
+    for i, (a, b, w) in enumerate(zip(corners, (*corners[1:],), speeds)):
+        way = b - a
+        anchor, at = (corners[3], np.zeros(3)) if i == 2 else (a, np.zeros(3) if i == 0 else crank_end)
+        middle = (a + b) / 2
+        angle = np.arctan2(-way[2], way[0])
+        bodies.append(
+            world.add_body(
+                f"bar{i}",
+                pv.Box(float(np.linalg.norm(way)), 0.02, 0.02),
+                0.3,
+                position=middle,
+                orientation=(np.cos(angle / 2), 0, np.sin(angle / 2), 0),
+                velocity=at + np.cross(w, middle - anchor),
+                angular_velocity=w,
+            )
+        )
+    for i, (a, b) in enumerate(zip((world, *bodies), (*bodies, world))):
+        world.add_hinge(f"pin{i}", a, b, (0, 1, 0), at=corners[i], stiffness=K)
     return world

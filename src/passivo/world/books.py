@@ -96,10 +96,12 @@ def book_ties(m, t, h):
             m[t[AT_RECEIVED] + row] -= h * elastic * v
             m[t[AT_LOST]] -= h * damping * v
             terms = effort(m, t, tie, at, i)
-            # V̂ is known to the rounding of the terms that the stiffness multiplies in the equation of the step
-            size = abs(m[at + R_K]) * (abs(m[at + R_PSI + i]) + stretch * terms) + abs(damping)
-            m[t[AT_SCALE] + KINETIC] += h * size * terms
-            m[t[AT_SCALE] + row] += size * (reached + h * terms)
+            # V̂ is known to the rounding of the terms that the stiffness multiplies in the equation of the step, and Ψ to
+            # that of the places it is the difference of
+            stiff = abs(m[at + R_K])
+            m[t[AT_SCALE] + KINETIC] += h * (stiff * (abs(m[at + R_PSI + i]) + stretch * terms) + abs(damping)) * terms
+            way = reached + h * terms
+            m[t[AT_SCALE] + row] += (abs(elastic) + EPSILON * stiff * way) * way
         if t[tie + T_B] >= t[BODIES]:
             add_end(m, t[AT_FRAMES] + t[tie + T_B] * F_SIZE + F_PULL, at + R_B, force)
     for c in range(t[BODIES], t[CARRIERS]):

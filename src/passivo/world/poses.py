@@ -1,4 +1,4 @@
-"""Turns of bodies in a step (spec 4.2, 4.4). Kernels; `table.py` says how a world lies in `m`, `t` and `f`.
+"""Turns of bodies in a step (spec 4.2, 4.4). Kernels; `table.py` says how a world lies in `m` and `t`.
 
 A step turns a body from R to R exp(S(θ)), θ = h ŵ in its own axes. `exp(S(θ)) − I = E S(θ)` with `E = a I + b S(θ)`, so
 that the way of a point r of the body is exactly `−R E S(r) θ`.

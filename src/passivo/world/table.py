@@ -1,8 +1,8 @@
-"""How a world lies in its table of whole numbers `t`, its figures `f` and the memory `m`. Names of places only.
+"""How a world lies in its table of whole numbers `t` and in the memory `m`. Names of places only.
 
-One compiled core serves all worlds. What a world is made of stands in `t` (places in the memory, who hangs on whom, the
-order of elimination) and in `f` (points and directions in the axes of bodies). Masses, stiffnesses and the like are
-parameters in the memory and can be changed while it runs.
+One compiled core serves all worlds. What a world is made of stands in `t`: places in the memory, who hangs on whom, the
+order of elimination. Points and directions in the axes of bodies are figures in the memory; masses, stiffnesses and the
+like are parameters there and can be changed while it runs.
 
 Carriers are what ties hang on: the bodies, then the anchors, whose velocity is an input; −1 is the world itself.
 """
@@ -48,6 +48,8 @@ STATE_COUNT = 36
 AT_RECORDED = 37
 AT_NOISE = 38
 HEADER = 39
+
+EPSILON = 2.0**-52
 
 # schemes
 MIDPOINT = 0
