@@ -19,6 +19,10 @@ class Coupled(Model):
     """
 
     def __init__(self, model: Model, port: str, k: float, name: str):
+        if model.steps_apart:
+            raise ModelError(
+                f"{model.name!r} is a world: give it an anchor and a spring for the coupling, and connect the anchor"
+            )
         if model.constraints:
             raise ModelError(
                 f"{model.name!r} has constraints, which a coupling's spring does not keep; take pv.Direct()"

@@ -265,6 +265,11 @@ class Network:
         return [f"{key}.{state}" for key, member in self.members.items() for state in member.model.states]
 
     @property
+    def vectors(self) -> list[str]:
+        """Names for several states together."""
+        return [f"{key}.{vector}" for key, member in self.members.items() for vector in member.model.vectors]
+
+    @property
     def params(self) -> dict[str, float]:
         return {f"{key}.{p}": value for key, member in self.members.items() for p, value in member.model.params.items()}
 

@@ -342,11 +342,11 @@ class World(Model):
         return result
 
     def snapshot(self) -> World:
-        """The world as it is now: a run is not changed by what is added later."""
+        """The world as it is now, checked: a run is not changed by what is added later."""
+        self.check(self.params)
         twin = copy.copy(self)
         for group in ("bodies", "anchors", "taps", "bonds", "ports", "params"):
             setattr(twin, group, dict(getattr(self, group)))
-        twin.__dict__.pop("form", None)
         return twin
 
     @property

@@ -1,0 +1,95 @@
+"""Worlds as parts of a network: junctions, rates, a simulated device behind the clamp, saving and audits."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import passivo as pv
+
+
+def hung(name="world", place=(0, 0, 0)):
+    """A ball on a spring with a port at its middle."""
+    world = pv.World(gravity=(0, 0, -9.81), name=name)
+    ball = world.add_body("ball", pv.Sphere(0.05), 0.5, position=place)
+    world.add_spring("s", ball, world.point(*(np.array(place) + [0, 0, 0.2])), 200.0, 0.5, length=0.15)
+    world.add_port("push", ball)
+    return world
+
+
+def bar_on_an_anchor():
+    """A bar that hangs on an anchor by a spring: its port takes a velocity."""
+    world = pv.World(gravity=(0, 0, 0), name="bar")
+    bar = world.add_body("bar", pv.Box(0.3, 0.02, 0.02), 0.4)
+    world.add_anchor("hand")
+    world.add_spring("grip", bar.point(0.15, 0, 0), world.anchors["hand"].here(0.15, 0, 0), 300.0)
+    return world
+
+
+def two_worlds(through, slow=2e-3):
+    net = pv.Network()
+    ball = net.add("ball", hung(), pv.PassiveMidpoint(), step=slow)
+    bar = net.add("bar", bar_on_an_anchor(), pv.PassiveMidpoint(), step=1e-3)
+    net.connect(ball["push"], bar["hand"], through=through, name="link")
+    return net
+
+
+def test_two_worlds_through_plain_samples_create_energy_that_the_ledger_shows():
+    run = pv.simulate(two_worlds(pv.Direct()), until=2.0, engine="python")
+    assert run.verdict.kind == "active"
+    assert run.verdict.parts["ball"].kind == run.verdict.parts["bar"].kind == "exact"
+    assert run.verdict.part == "link"
+
+
+def test_two_worlds_through_passive_sample_and_hold():
+    run = pv.simulate(two_worlds(pv.PassiveSampleHold()), until=2.0, engine="python")
+    assert run.verdict.kind == "booked"
+    assert run.verdict.parts["ball.springs"].kind == "exact"
+    assert np.isfinite(run["bar.bar.position"].values).all()
+    assert run["ball.ball.position"].dims == ("time", "component")
+
+
+def test_a_network_with_worlds_is_saved_and_audited(tmp_path):
+    run = pv.simulate(two_worlds(pv.PassiveSampleHold()), until=0.05, engine="python", start={"ball.ball.velocity.x": 0.3})
+    assert run["ball.ball.velocity"].values[0, 0] == 0.3
+    run.save(tmp_path / "run.zarr")
+    audit = pv.load(tmp_path / "run.zarr").audit()
+    assert audit.ok, audit
+
+
+def test_a_starting_vector_in_a_network():
+    run = pv.simulate(two_worlds(pv.Direct()), until=0.01, engine="python", start={"ball.ball.velocity": (0.1, 0.2, 0.3)})
+    assert run["ball.ball.velocity"].values[0].tolist() == [0.1, 0.2, 0.3]
+
+
+def test_a_world_next_to_a_system_of_formulas():
+    """A world pulls a spring of the library along one axis of an anchor that is one of several ports."""
+    world = pv.World(gravity=(0, 0, 0))
+    cart = world.add_body("cart", pv.Box(0.1, 0.1, 0.1), 1.0, velocity=(1, 0, 0))
+    world.add_port("push", cart)
+    net = pv.Network()
+    part = net.add("world", world, pv.PassiveMidpoint(), step=2e-3)
+    spring = net.add(
+        "spring",
+        pv.System(
+            ["x", "y", "z"], "50*(x**2 + y**2 + z**2)", ports={"end": pv.flow([[1, 0, 0], [0, 1, 0], [0, 0, 1]])}
+        ),
+        pv.AVF(),
+        step=1e-3,
+    )
+    net.connect(spring["end"], part["push"], through=pv.PassiveSampleHold(), name="link")
+    run = pv.simulate(net, until=1.0, engine="python")
+    assert run.verdict.kind == "booked"
+    period = 2 * np.pi / 10
+    crossing = run.time[np.nonzero(np.diff(np.sign(run["world.cart.position"].values[1:, 0])))[0][0]]
+    assert crossing == pytest.approx(period / 2, abs=0.02)
+
+
+def test_parameters_of_a_world_in_a_network_are_changed_and_booked():
+    from passivo.network.compiled import compile_network
+
+    network = compile_network(two_worlds(pv.Direct()), engine="python")
+    network.set({"ball.s.stiffness": 400.0})
+    assert network.parts["ball"].params["s.stiffness"] == 400.0
+    with pytest.raises(pv.ModelError, match="must be >= 0"):
+        network.set({"ball.s.stiffness": -1.0})
