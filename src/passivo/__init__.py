@@ -140,9 +140,9 @@ if TYPE_CHECKING:
     from passivo.method.non_iterative import SAV, Kahan  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile, consistent  # noqa: F401
+    from passivo.method.passive_midpoint import PassiveMidpoint  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
     from passivo.method.splitting import StructureSplitting  # noqa: F401
-    from passivo.method.passive_midpoint import PassiveMidpoint  # noqa: F401
     from passivo.model import library  # noqa: F401
     from passivo.model.constrained import Constrained  # noqa: F401
     from passivo.model.embedding import Embedding  # noqa: F401

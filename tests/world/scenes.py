@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 import passivo as pv
 from passivo.world.rotation import matrix_of
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from world.scenes import drive, random_bodies, random_inertia, random_turn, random_world
 
 import passivo as pv
 from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.rotation import matrix_of
+from world.scenes import drive, random_bodies, random_inertia, random_turn, random_world
 
 EPSILON = 2.0**-52
 SEEDS = range(6)

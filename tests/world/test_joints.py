@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from world.scenes import chain, four_bar
 
 import passivo as pv
+from world.scenes import chain, four_bar
 
 SEEDS = range(5)
 MEAN_RATES = 16  # where those of a body stand within its 19 states, after `last_step`
@@ -171,7 +171,12 @@ def test_an_elliptic_joint_is_stiffer_about_the_axis_whose_points_are_near():
         world.add_port("push", a, wrench=True)
         world = world.with_params(**{"a.spin_drag": 0.3, "a.drag": 30.0})
         run = pv.simulate(
-            world, pv.PassiveMidpoint(), step=1e-2, until=3.0, engine="python", inputs={"push": (0, 0, 0, *(0.02 * np.array(axis)))}
+            world,
+            pv.PassiveMidpoint(),
+            step=1e-2,
+            until=3.0,
+            engine="python",
+            inputs={"push": (0, 0, 0, *(0.02 * np.array(axis)))},
         )
         turns.append(2 * np.linalg.norm(run["a.orientation"].values[-1, 1:]))
     assert turns[0] == pytest.approx(0.02 / (1e4 / 2 * 0.01**2), rel=0.05)

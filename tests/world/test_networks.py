@@ -50,7 +50,9 @@ def test_two_worlds_through_passive_sample_and_hold():
 
 
 def test_a_network_with_worlds_is_saved_and_audited(tmp_path):
-    run = pv.simulate(two_worlds(pv.PassiveSampleHold()), until=0.05, engine="python", start={"ball.ball.velocity.x": 0.3})
+    run = pv.simulate(
+        two_worlds(pv.PassiveSampleHold()), until=0.05, engine="python", start={"ball.ball.velocity.x": 0.3}
+    )
     assert run["ball.ball.velocity"].values[0, 0] == 0.3
     run.save(tmp_path / "run.zarr")
     audit = pv.load(tmp_path / "run.zarr").audit()
@@ -58,7 +60,9 @@ def test_a_network_with_worlds_is_saved_and_audited(tmp_path):
 
 
 def test_a_starting_vector_in_a_network():
-    run = pv.simulate(two_worlds(pv.Direct()), until=0.01, engine="python", start={"ball.ball.velocity": (0.1, 0.2, 0.3)})
+    run = pv.simulate(
+        two_worlds(pv.Direct()), until=0.01, engine="python", start={"ball.ball.velocity": (0.1, 0.2, 0.3)}
+    )
     assert run["ball.ball.velocity"].values[0].tolist() == [0.1, 0.2, 0.3]
 
 

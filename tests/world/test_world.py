@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from world.scenes import drive, random_world
 
 import passivo as pv
 from passivo.errors import ConvergenceError, InputError, MethodError, ModelError
 from passivo.world.describe import model_from
+from world.scenes import drive, random_world
 
 BOX = pv.Box(0.2, 0.2, 0.2)
 
@@ -91,7 +91,9 @@ def test_comparison_methods_follow_the_same_motion(method):
     world, ends = random_world(1, joints=False), []
     for m, step in ((pv.PassiveMidpoint(), 2e-4), (method, 4e-4), (method, 2e-4)):
         run = pv.simulate(world, m, step=step, until=0.02, engine="python")
-        ends.append(np.concatenate([run[f"b{i}.{what}"].values[-1] for i in range(3) for what in ("position", "orientation")]))
+        ends.append(
+            np.concatenate([run[f"b{i}.{what}"].values[-1] for i in range(3) for what in ("position", "orientation")])
+        )
     errors = [np.linalg.norm(end - ends[0]) for end in ends[1:]]
     assert 1.8 < errors[0] / errors[1] < 2.2
 

@@ -94,8 +94,12 @@ def _check_masses(model: Any) -> None:
 
     form, k = model.form, len(model.positions)
     refused = f"PassiveMidpoint steps worlds and mechanical systems with a constant mass matrix; {model.name!r} "
+    if not form.states:
+        return  # nothing moves: the feedthrough is booked
     if not k or 2 * k != len(form.states) or form.rows[1:]:
-        raise MethodError(refused + "is not of positions and momenta alone. Describe it by pv.Mechanical, or take pv.AVF()")
+        raise MethodError(
+            refused + "is not of positions and momenta alone. Describe it by pv.Mechanical, or take pv.AVF()"
+        )
     p = form.states[k:]
     canonical = form.structure == sp.Matrix(2 * k, 2 * k, lambda i, j: int(j == i + k) - int(i == j + k))
     slopes = [sp.diff(form.energy, x) for x in p]

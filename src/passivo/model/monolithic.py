@@ -45,7 +45,9 @@ class Monolithic(Model):
             if not isinstance(part, Model):
                 raise ModelError(f"part {key!r} must be a System, not {quoted(part)}")
             if part.steps_apart:
-                raise ModelError(f"part {key!r} is a world, and a world cannot be part of a Monolithic; use a pv.Network")
+                raise ModelError(
+                    f"part {key!r} is a world, and a world cannot be part of a Monolithic; use a pv.Network"
+                )
             if part.constraints:
                 raise ModelError(
                     f"part {key!r} has constraints, which a Monolithic does not keep; write it in its own coordinates "

@@ -14,13 +14,13 @@ from passivo.method.base import Method
 from passivo.method.catalogue import method_from
 from passivo.method.part import checked_method, seconds
 from passivo.model.coupled import Coupled
-from passivo.world.describe import model_from
 from passivo.model.expression import RESERVED
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name
 from passivo.network.catalogue import junction_from
 from passivo.network.direct import Direct
 from passivo.network.junction import Junction, Link, Side
+from passivo.world.describe import model_from
 
 LONGEST_PERIOD = 10**6  # ticks after which all parts must have met
 

@@ -27,9 +27,7 @@ def spring(name: str, a: Point, b: Point, stiffness: float, damping: float, leng
     return Bond(name, "spring", "springs", (tie(kind, a, b, name, more),), params)
 
 
-def turn_spring(
-    name: str, a: Carrier, b: Carrier | None, stiffness: Any, damping: float, rest: Any
-) -> Bond:
+def turn_spring(name: str, a: Carrier | None, b: Carrier | None, stiffness: Any, damping: float, rest: Any) -> Bond:
     """An SO(3) spring, φ = tr(G (I − Re)); `stiffness` in N m/rad, one or three about the axes of b."""
     largest, shares = moments(stiffness, f"the stiffness of {name!r}")
     params = amounts(name, stiffness=largest, damping=damping)
@@ -66,16 +64,16 @@ def hinge(name: str, a: Point, b: Point, axis: Any, span: float, stiffness: floa
     return Bond(name, "hinge", "joints", ties, params)
 
 
-def elliptic(
-    name: str, a: Point, b: Point, axes: Any, radii: Any, stiffness: float, damping: float
-) -> Bond:
+def elliptic(name: str, a: Point, b: Point, axes: Any, radii: Any, stiffness: float, damping: float) -> Bond:
     """Four points on the half axes of an ellipse: it holds the middle, and yields to turns about each axis the more the
     nearer the points of the other lie."""
     met(name, (a, b))
     try:
         (first, second), (r, s) = axes, radii
     except (TypeError, ValueError):
-        raise ModelError(f"joint {name!r} takes two axes and two radii, as in axes=((1,0,0), (0,1,0)), radii=(.02, .01)") from None
+        raise ModelError(
+            f"joint {name!r} takes two axes and two radii, as in axes=((1,0,0), (0,1,0)), radii=(.02, .01)"
+        ) from None
     u, v = (np.array(checked_direction(axis, f"an axis of joint {name!r}")) for axis in (first, second))
     if abs(u @ v) > 1e-9:
         raise ModelError(f"the axes of joint {name!r} must be at right angles; their cosine is {u @ v:.6g}")
@@ -179,7 +177,10 @@ def met(name: str, points: Sequence[Point]) -> list[tuple[Point, Point]]:
     """All pairs of points that must meet at the start."""
     pairs = list(combinations(points, 2))
     for a, b in pairs:
-        ordered(name, a, b) if isinstance(a, Point) and isinstance(b, Point) and None in (a.carrier, b.carrier) else None
+        ordered(name, a, b) if isinstance(a, Point) and isinstance(b, Point) and None in (
+            a.carrier,
+            b.carrier,
+        ) else None
         gap = b.place - a.place
         if np.linalg.norm(gap) > MEET:
             way, place = (", ".join(f"{x:.6g}" for x in values) for values in (gap, a.place))
@@ -217,7 +218,9 @@ def length_of(value: Any, name: str) -> float:
 
 def amounts(name: str, **given: Any) -> dict[str, float]:
     """Parameters of a bond, checked."""
-    return {f"{name}.{what}": amount(value, f"the {what.replace('_', ' ')} of {name!r}") for what, value in given.items()}
+    return {
+        f"{name}.{what}": amount(value, f"the {what.replace('_', ' ')} of {name!r}") for what, value in given.items()
+    }
 
 
 def moments(value: Any, what: str) -> tuple[float, tuple[float, float, float]]:

@@ -143,7 +143,11 @@ def world_difference(m, t):
         s, p = t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
         old, new, step = t[AT_STATE] + s, t[AT_NEXT] + s, t[AT_STEP] + s
         x, y, z = inertia(m, p + INERTIA, m[step + W], m[step + W + 1], m[step + W + 2])
-        twice = (m[old + W] + m[new + W]) * x + (m[old + W + 1] + m[new + W + 1]) * y + (m[old + W + 2] + m[new + W + 2]) * z
+        twice = (
+            (m[old + W] + m[new + W]) * x
+            + (m[old + W + 1] + m[new + W + 1]) * y
+            + (m[old + W + 2] + m[new + W + 2]) * z
+        )
         for k in range(3):
             twice += m[p + MASS] * (m[old + V + k] + m[new + V + k]) * m[step + V + k]
             m[t[AT_DIFFERENCE] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[step + k]

@@ -44,7 +44,7 @@ class Names:
 
     @cached_property
     def vectors(self) -> Mapping[str, tuple[str, ...]]:
-        """"box.position" -> its components "box.position.x" and so on; the forces of bonds too."""
+        """ "box.position" -> its components "box.position.x" and so on; the forces of bonds too."""
         groups = [(self.bodies, BODY_VECTORS), (self.anchors, ANCHOR_VECTORS), (self.bonds, {"force": "xyz"})]
         return {
             f"{name}.{vector}": tuple(f"{name}.{vector}.{axis}" for axis in axes)
@@ -62,9 +62,7 @@ class Names:
     @cached_property
     def recorded(self) -> tuple[str, ...]:
         """Of each bond the largest gap at the end of the step, and the mean force on its first body."""
-        return tuple(
-            name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"]))
-        )
+        return tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
 
     def unit(self, name: str) -> str:
         if name == "last_step":

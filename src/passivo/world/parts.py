@@ -70,7 +70,8 @@ class Body(Carrier):
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> Body:
-        return cls(**_tuples(data) | {"shapes": tuple(shape_from(shape) for shape in data["shapes"])})
+        shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
+        return cls(**_tuples(data) | {"shapes": shapes})
 
 
 @dataclass(frozen=True, eq=False)

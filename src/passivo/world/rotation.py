@@ -34,8 +34,7 @@ def checked_quaternion(value: Any, what: str) -> tuple[float, float, float, floa
     if abs(size - 1.0) > UNIT:
         near = ", ".join(f"{entry / size:.9g}" for entry in given) if size > 0.0 else "1, 0, 0, 0"
         raise ModelError(
-            f"{what} must be a unit quaternion (w, x, y, z), and {quoted(value)} has length {size:.6g}; "
-            f"give ({near})"
+            f"{what} must be a unit quaternion (w, x, y, z), and {quoted(value)} has length {size:.6g}; give ({near})"
         )
     w, x, y, z = (entry / size for entry in given)
     return w, x, y, z

@@ -62,7 +62,8 @@ class Sphere(Shape):
 
     @property
     def moments(self) -> Vector:
-        return (0.4 * self.radius**2,) * 3
+        one = 0.4 * self.radius**2
+        return (one, one, one)
 
 
 @dataclass(frozen=True)

@@ -54,9 +54,7 @@ def measure(m, t, tie, state, slot, out):
         return
     for j in range(3):
         m[out + j] = (
-            along(m, t, tie, slot, j, 0) * x
-            + along(m, t, tie, slot, j, 1) * y
-            + along(m, t, tie, slot, j, 2) * z
+            along(m, t, tie, slot, j, 0) * x + along(m, t, tie, slot, j, 1) * y + along(m, t, tie, slot, j, 2) * z
         )
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from passivo.errors import ModelError, nearest, quoted
+from passivo.errors import ModelError, quoted
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name, number
 from passivo.world import bonds, energies
@@ -22,8 +22,8 @@ from passivo.world.parts import (
     Carrier,
     Point,
     Tap,
-    checked_inertia,
     check_moments,
+    checked_inertia,
 )
 from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import Shape
@@ -111,9 +111,7 @@ class World(Model):
         self.params |= {f"{name}.{p}": v for p, v in zip(BODY_PARAMETERS, (weight, *moments, *damping))}
         return body
 
-    def add_anchor(
-        self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False
-    ) -> Anchor:
+    def add_anchor(self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False) -> Anchor:
         """A place that springs and joints can hang on and that is moved from outside: its port of the same name takes
         its velocity (and where it `turns` its rate, in the axes of the world) and gives the force it is moved with."""
         name = self._new_name(name)
@@ -128,7 +126,9 @@ class World(Model):
         velocity of the point; as a `wrench` 6 wide, takes a torque too and gives the rate."""
         name = self._new_name(name)
         if not isinstance(body, Body) or self.bodies.get(body.name) is not body:
-            raise ModelError(f"port {name!r} sits on a body that this world's add_body(...) returned, not {quoted(body)}")
+            raise ModelError(
+                f"port {name!r} sits on a body that this world's add_body(...) returned, not {quoted(body)}"
+            )
         self.taps[name] = tap = Tap(name, body.name, checked_vector(at, f"the place of port {name!r}"), bool(wrench))
         self.ports[name] = Port("effort", tap.width, ())
         return tap
@@ -194,8 +194,8 @@ class World(Model):
         damping: float = 0.0,
     ) -> None:
         """Two points that meet, `span` metres apart on the `axis` (in the axes of the world at the start)."""
-        ends = self._ends(name, (a, b), at)
-        self._bind(bonds.hinge(self._new_name(name), *ends, axis, span, stiffness, damping))
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.hinge(self._new_name(name), first, second, axis, span, stiffness, damping))
 
     def add_prismatic(
         self,
@@ -210,8 +210,8 @@ class World(Model):
         damping: float = 0.0,
     ) -> None:
         """Slides along the `axis` and does not turn; `span² stiffness` N m/rad hold the orientation."""
-        ends = self._ends(name, (a, b), at)
-        self._bind(bonds.prismatic(self._new_name(name), *ends, axis, span, stiffness, damping))
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.prismatic(self._new_name(name), first, second, axis, span, stiffness, damping))
 
     def add_elliptic(
         self,
@@ -227,8 +227,8 @@ class World(Model):
     ) -> None:
         """Four points that meet at the ends of two half axes: as a joint of cartilage it yields to turns, the more about
         an axis the nearer the points of the other lie."""
-        ends = self._ends(name, (a, b), at)
-        self._bind(bonds.elliptic(self._new_name(name), *ends, axes, radii, stiffness, damping))
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.elliptic(self._new_name(name), first, second, axes, radii, stiffness, damping))
 
     def add_weld(
         self,
@@ -242,8 +242,8 @@ class World(Model):
         damping: float = 0.0,
     ) -> None:
         """Two bodies that stay as they are to each other; `span² stiffness` N m/rad hold the orientation."""
-        ends = self._ends(name, (a, b), at)
-        self._bind(bonds.weld(self._new_name(name), *ends, span, stiffness, damping))
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.weld(self._new_name(name), first, second, span, stiffness, damping))
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
