@@ -1,6 +1,8 @@
-"""Passive midpoint on systems of formulas (spec 4.1): the balance, the comparison of four integrators, other potentials."""
+"""Passive midpoint on systems of formulas (spec 4.1): the balance, four integrators compared, other potentials."""
 
 from __future__ import annotations
+
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -89,9 +91,7 @@ def test_other_potentials_are_exact_too():
     pendulum = pv.Mechanical(["q"], "m", "-9.81*m*cos(q)", params={"m": 0.5})
     for model, inputs in ((pair, {"f": lambda t: pv.sin(3 * t)}), (pendulum, None)):
         start = {model.states[0]: 1.2, model.states[-1]: 0.4}
-        run = pv.simulate(
-            model, pv.PassiveMidpoint(), step=0.05, until=5, start=start, inputs=inputs, engine="python"
-        )
+        run = pv.simulate(model, pv.PassiveMidpoint(), step=0.05, until=5, start=start, inputs=inputs, engine="python")
         assert run.verdict.kind == "exact"
 
 
@@ -103,7 +103,7 @@ def test_order_2_on_a_potential_that_is_not_quadratic():
         for h in (0.02, 0.01, 0.005, 0.0025)
         for run in [pv.simulate(model, pv.PassiveMidpoint(), step=h, until=1.0, start=start, engine="python")]
     ]
-    gaps = [np.linalg.norm(a - b) for a, b in zip(ends, ends[1:])]
+    gaps = [np.linalg.norm(a - b) for a, b in pairwise(ends)]
     assert np.log2(gaps[0] / gaps[1]) > 1.9 and np.log2(gaps[1] / gaps[2]) > 1.9
 
 

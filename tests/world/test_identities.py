@@ -241,9 +241,9 @@ def test_the_papers_so3_spring_drifts():
 def test_a_body_one_kilometre_away_balances():
     rng = np.random.default_rng(0)
     world = pv.World()
-    place = np.array([800.0, -600.0, 100.0])
+    place = (800.0, -600.0, 100.0)
     body = world.add_body("far", pv.Box(0.2, 0.4, 0.6), 1.0, position=place, angular_velocity=(1, 2, 3))
-    world.add_spring("s", body.point(0.1, 0, 0.3), world.point(*(place + [0, 0, 1])), 500.0, length=0.5)
+    world.add_spring("s", body.point(0.1, 0, 0.3), world.point(800.0, -600.0, 101.0), 500.0, length=0.5)
     world.add_port("tip", body, at=(0.1, 0.2, 0.3))
     part = compiled(world)
     for _ in range(300):

@@ -35,7 +35,7 @@ def test_chains_leak_little_and_the_less_they_are_solved_again(K):
 
 
 def stepped_with(turn, seed, K=1e8, steps=1000):
-    """The worst window of a chain whose joints take θ = T · `turn`(end rates) instead of the mean ones of the last step."""
+    """The worst window of a chain whose joints take θ = T · `turn`(end rates), not the mean rates of the last step."""
     part = pv.compile(chain(seed, K=K), pv.PassiveMidpoint(order=1), 1e-3)
     own = 1 + 19 * np.arange(10)[:, None] + np.arange(3)
     before = part.stored

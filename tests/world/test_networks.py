@@ -12,7 +12,7 @@ def hung(name="world", place=(0, 0, 0)):
     """A ball on a spring with a port at its middle."""
     world = pv.World(gravity=(0, 0, -9.81), name=name)
     ball = world.add_body("ball", pv.Sphere(0.05), 0.5, position=place)
-    world.add_spring("s", ball, world.point(*(np.array(place) + [0, 0, 0.2])), 200.0, 0.5, length=0.15)
+    world.add_spring("s", ball, world.point(place[0], place[1], place[2] + 0.2), 200.0, 0.5, length=0.15)
     world.add_port("push", ball)
     return world
 
@@ -97,3 +97,18 @@ def test_parameters_of_a_world_in_a_network_are_changed_and_booked():
     assert network.parts["ball"].params["s.stiffness"] == 400.0
     with pytest.raises(pv.ModelError, match="must be >= 0"):
         network.set({"ball.s.stiffness": -1.0})
+
+
+def test_a_hand_holds_a_world_through_the_clamp():
+    """A device of three axes moves an anchor; behind the clamp the port and the whole are passive."""
+    world = pv.World(gravity=(0, 0, 0))
+    ball = world.add_body("ball", pv.Sphere(0.05), 0.3)
+    world.add_spring("grip", ball, world.add_anchor("hand"), 300.0)
+    world.add_spring("home", ball.point(0, 0, 0.05), world.point(0, 0, 0.05), 200.0, 0.5)
+    with pv.devices.Sim(degrees_of_freedom=3, operator=pv.operators.push(3.0), seed=1) as device:
+        net = pv.Network()
+        part = net.add("world", world, pv.PassiveMidpoint(), step=1e-3)
+        net.connect(device["handle"], part["hand"], through=pv.LedgerClamp(), name="touch")
+        report = pv.Loop(net, clock="simulated").run(seconds=1.0)
+    assert report.verdict.passive
+    assert report.verdict.parts["world"].kind == "exact"

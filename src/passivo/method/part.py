@@ -174,14 +174,7 @@ class CompiledPart:
         match status:
             case tick.UNCONVERGED:
                 residual = float(self.memory[self.module.DEFECT])
-                message = (
-                    f"the step of {type(self.method).__name__} does not come to rest on a motion, {where}. Take a "
-                    "smaller step, or softer springs"
-                    if self.model.steps_apart
-                    else f"the step of {type(self.method).__name__} has no solution that Newton's method could find, down "
-                    f"to a thousandth of the step, {where} (residual {residual:.3g}). "
-                    "Take a smaller step, or check the feedback"
-                )
+                message = f"the step of {type(self.method).__name__} {self._unsolved(residual, where)}"
                 return ConvergenceError(message, time=time, state=state, residual=residual)
             case tick.OUTSIDE:
                 known = filter(None, (getattr(self.model, "domain", None), self.method.domain))
@@ -195,6 +188,14 @@ class CompiledPart:
             case _:
                 message = f"the next state or its energy is NaN or infinite, {where}. Take a smaller step"
         return NonFiniteError(message, time=time, state=state)
+
+    def _unsolved(self, residual: float, where: str) -> str:
+        if self.model.steps_apart:
+            return f"does not come to rest on a motion, {where}. Take a smaller step, or softer springs"
+        return (
+            f"has no solution that Newton's method could find, down to a thousandth of the step, {where} "
+            f"(residual {residual:.3g}). Take a smaller step, or check the feedback"
+        )
 
     # -- reading ----------------------------------------------------------------------------------------------------
 

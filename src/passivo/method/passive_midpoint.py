@@ -24,9 +24,9 @@ class PassiveMidpoint(OneStage):
     For worlds, and for `Linear` and `Mechanical` with a constant mass matrix. There a potential V that is not quadratic
     acts as `V' + V'' d/2 + c d` with the one number c that makes it do the work that V stores.
 
-    order    of a world: 2 extrapolates the moment of momentum to the middle of the step, 1 (the paper) takes it as it is
-    resolve  of a world: how often its joints are solved again with the turn of the bodies just found; 0 takes that of the
-             last step and leaves a small leak, which the ledger shows; 10 leaves none (it ends where nothing moves)
+    order    of a world: 2 extrapolates the moment of momentum to the middle of the step, 1 (the paper) does not
+    resolve  of a world: how often its joints are solved again with the turn of the bodies just found; 0 takes that of
+             the last step and leaves a small leak, which the ledger shows; 10 leaves none (it ends where nothing moves)
     """
 
     order: int = 2  # type: ignore[misc]

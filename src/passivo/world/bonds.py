@@ -185,8 +185,8 @@ def met(name: str, points: Sequence[Point]) -> list[tuple[Point, Point]]:
         if np.linalg.norm(gap) > MEET:
             way, place = (", ".join(f"{x:.6g}" for x in values) for values in (gap, a.place))
             raise ModelError(
-                f"the points of joint {name!r} do not meet at the start: that on {b.name} is ({way}) m away from that on "
-                f"{a.name}. Place the bodies so that they meet, or name a common place: body.here({place})"
+                f"the points of joint {name!r} do not meet at the start: that on {b.name} is ({way}) m away from "
+                f"that on {a.name}. Place the bodies so that they meet, or name a common place: body.here({place})"
             )
     return pairs
 

@@ -96,8 +96,8 @@ def book_ties(m, t, h):
             m[t[AT_RECEIVED] + row] -= h * elastic * v
             m[t[AT_LOST]] -= h * damping * v
             terms = effort(m, t, tie, at, i)
-            # V̂ is known to the rounding of the terms that the stiffness multiplies in the equation of the step, and Ψ to
-            # that of the places it is the difference of
+            # V̂ is known to the rounding of the terms that the stiffness multiplies in the equation of the step,
+            # Ψ to that of the places it is the difference of
             stiff = abs(m[at + R_K])
             m[t[AT_SCALE] + KINETIC] += h * (stiff * (abs(m[at + R_PSI + i]) + stretch * terms) + abs(damping)) * terms
             way = reached + h * terms

@@ -76,7 +76,7 @@ class Body(Carrier):
 
 @dataclass(frozen=True, eq=False)
 class Anchor(Carrier):
-    """A place that is moved from outside, by the velocity that its port of the same name takes; `turns`: its rate too."""
+    """A place that is moved from outside, by the velocity that its port of the same name takes; `turns`: a rate too."""
 
     turns: bool = False
 
@@ -202,6 +202,6 @@ def check_moments(inertia: tuple[float, ...], what: str) -> None:
         raise ModelError(f"{what} must be positive, but its principal moments are {told} kg m²")
     if moments[2] > (1.0 + ROUND) * (moments[0] + moments[1]):
         raise ModelError(
-            f"{what} belongs to no body: of its principal moments {told} kg m² the largest exceeds the sum of the other "
-            "two; check units and axes, or give a shape and leave the inertia out"
+            f"{what} belongs to no body: of its principal moments {told} kg m² the largest exceeds the sum of the "
+            "other two; check units and axes, or give a shape and leave the inertia out"
         )

@@ -1,7 +1,7 @@
 """Ties: everything elastic or damped in a world (spec 4.3, 4.4). Kernels.
 
 A tie has up to three rows Ψ and a jacobian J that gives their exact change in a step, `ΔΨ = h J V̂`, if the turn θ = h ŵ
-that J was made for is the one that comes. The mean force `−k (Ψ + ΔΨ/2)` then does exactly the work that the tie stores.
+that J was made for is the one that comes. The mean force `−k (Ψ + ΔΨ/2)` then does exactly the work that it stores.
 Springs are ties, an SO(3) spring is three directions that pull at each other, joints are stiff ties.
 """
 
@@ -97,7 +97,7 @@ def lay_jacobian(m, t, tie, at):
 
 def lean(m, t, tie, at, h):
     """J of a slide from that of its point d: Ψ_j = n_j·d changes by n_mid·Δd + Δn_j·d_mid."""
-    a, b, points = t[tie + T_A], t[tie + T_B], t[tie + T_FIGURES]
+    b, points = t[tie + T_B], t[tie + T_FIGURES]
     d = at + R_FORCE  # d in the middle of the step, as far as that is known
     for i in range(3):
         m[d + i] = reach(m, t, tie, t[AT_STATE], F_TURN, i) + 0.5 * h * rate(m, t, tie, at, i)

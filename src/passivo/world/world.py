@@ -41,9 +41,9 @@ class World(Model):
         run = pv.simulate(world, pv.PassiveMidpoint(), step=1e-3, until=5.0)
         run["box.position"]
 
-    Positions, velocities and forces are in the axes of the world; rates, inertias and points of a body in its own, which
-    have their origin in its centre of mass. Quaternions are w x y z. Joints are stiff springs between points that meet
-    (spec 4.4). Masses, stiffnesses and dampings are parameters such as "box.mass" or "door.stiffness".
+    Positions, velocities and forces are in the axes of the world; rates, inertias and points of a body in its own,
+    which have their origin in its centre of mass. Quaternions are w x y z. Joints are stiff springs between points that
+    meet (spec 4.4). Masses, stiffnesses and dampings are parameters such as "box.mass" or "door.stiffness".
     """
 
     steps_apart: ClassVar = True
@@ -225,8 +225,8 @@ class World(Model):
         stiffness: float = bonds.STIFF,
         damping: float = 0.0,
     ) -> None:
-        """Four points that meet at the ends of two half axes: as a joint of cartilage it yields to turns, the more about
-        an axis the nearer the points of the other lie."""
+        """Four points that meet at the ends of two half axes: as a joint of cartilage it yields to turns, the more
+        about an axis the nearer the points of the other lie."""
         first, second = self._ends(name, (a, b), at)
         self._bind(bonds.elliptic(self._new_name(name), first, second, axes, radii, stiffness, damping))
 
@@ -265,7 +265,7 @@ class World(Model):
         point = Point(end, ORIGIN) if isinstance(end, Carrier) else end
         if not isinstance(point, Point):
             raise ModelError(
-                f"an end of a spring or joint is a point such as body.point(0, 0, 0.1), a body, an anchor or the world, "
+                "an end of a spring or joint is a point such as body.point(0, 0, 0.1), a body, an anchor or the world, "
                 f"not {quoted(end)}"
             )
         carrier = point.carrier
@@ -329,7 +329,7 @@ class World(Model):
         return dict(zip(self.states, values))
 
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
-        """States put by hand: a turned body keeps a unit quaternion, and what was known of the last step is forgotten."""
+        """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten."""
         result = {"last_step": 0.0, **values} if values else {}
         for name in (*self.bodies, *self.anchors):
             parts = self.vectors[f"{name}.orientation"]
@@ -365,8 +365,8 @@ class World(Model):
 
         for port in formulas:
             raise ModelError(
-                f"the port {port!r} of a world takes no Feedback or Relation yet; use a spring, a damper, or a part of a "
-                "Network"
+                f"the port {port!r} of a world takes no Feedback or Relation yet; use a spring, a damper, or a part "
+                "of a Network"
             )
         return piece_of(self, method, base, engine)
 
@@ -438,6 +438,7 @@ def _shapes(shape: Any, name: str) -> tuple[Shape, ...]:
     shapes = () if shape is None else (shape,) if isinstance(shape, Shape) else shape
     if not isinstance(shapes, list | tuple) or not all(isinstance(each, Shape) for each in shapes):
         raise ModelError(
-            f"the shape of body {name!r} must be one such as pv.Box(0.2, 0.2, 0.2), or a list of them, not {quoted(shape)}"
+            f"the shape of body {name!r} must be one such as pv.Box(0.2, 0.2, 0.2), or a list of them, "
+            f"not {quoted(shape)}"
         )
     return tuple(shapes)
