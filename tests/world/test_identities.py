@@ -35,7 +35,7 @@ def created(part):
 def test_every_row_balances_in_every_step(seed, order):
     """Bodies, gravity, drags, springs and dampers of every kind, wrenches, ports, moving anchors, joints of every kind
     (with the turn that really comes), at varying steps and random inputs."""
-    part = compiled(random_world(seed), pv.PassiveMidpoint(order=order, resolve=20))
+    part = compiled(random_world(seed), pv.PassiveMidpoint(order=order, resolve=2))
     rng = np.random.default_rng(seed)
     for k in range(25):
         part.step(drive(rng, part), dt=2e-3 * (1 + 0.5 * np.sin(k)))
@@ -80,7 +80,7 @@ def test_the_ledger_stores_what_numpy_says(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_jacobian_gives_the_exact_way_of_every_tie(seed):
     """ΔΨ = h J V̂ to 1e-15 m (spec 4.10), for points, directions and slides, where J is made for the turn that comes."""
-    part = compiled(random_world(seed), pv.PassiveMidpoint(resolve=20))
+    part = compiled(random_world(seed), pv.PassiveMidpoint(resolve=2))
     table, m, h = part.module.TABLE, part.memory, 2e-3
     rng, worst = np.random.default_rng(seed), 0.0
     for _ in range(5):

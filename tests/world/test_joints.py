@@ -26,12 +26,12 @@ def gap(run):
 def test_chains_leak_little_and_the_less_they_are_solved_again(K):
     """Spec 4.10: below 1e-3 of the energy with the turn of the last step, below 5e-5 when solved once more, five seeds,
     10 links and 16 points, 1 ms, 1 s; and nothing at all when solved until nothing moves."""
-    for resolve, most in ((0, 1e-3), (1, 5e-5), (10, 1e-9)):
+    for resolve, most in ((0, 1e-3), (1, 5e-5), (2, 1e-9)):
         for seed in SEEDS:
             run = pv.simulate(chain(seed, K=K), pv.PassiveMidpoint(resolve=resolve), step=1e-3, until=1.0)
             assert leaked(run) < most, (seed, resolve)
             assert gap(run) < 60.0 / K + 1e-5
-            assert run.verdict.kind == "exact" if resolve == 10 else resolve == 1 or run.verdict.kind == "active"
+            assert run.verdict.kind == "exact" if resolve == 2 else resolve == 1 or run.verdict.kind == "active"
 
 
 def stepped_with(turn, seed, K=1e8, steps=1000):
@@ -76,31 +76,26 @@ def test_a_four_bar_keeps_its_loop_closed():
     assert leaked(run) < 2e-3
     # the crank stays in the plane of the loop
     assert abs(run["bar0.position"].sel(component="y")).max() < 1e-6
-    exact = pv.simulate(world, pv.PassiveMidpoint(resolve=10), step=1e-3, until=2.0)
+    exact = pv.simulate(world, pv.PassiveMidpoint(resolve=2), step=1e-3, until=2.0)
     assert exact.verdict.kind == "exact"
 
 
 def test_fifty_links_swing():
     world = chain(0, links=50, K=1e6, hinges=0, gravity=(0, 0, -9.81), pace=0.0)
-    run = pv.simulate(world, pv.PassiveMidpoint(resolve=10), step=1e-3, until=0.5)
+    run = pv.simulate(world, pv.PassiveMidpoint(resolve=2), step=1e-3, until=0.5)
     assert run.verdict.kind == "exact"
     assert gap(run) < 1e-3
 
 
-def test_a_heavy_end_on_a_light_chain_swings():
-    """Mass ratio 1 : 1000 through joints: a pendulum of 10 kg on links of 10 g."""
-    world = pv.World()
-    last = None
-    for i in range(5):
-        mass = 10.0 if i == 4 else 0.01
-        body = world.add_body(f"b{i}", pv.Box(0.1, 0.02, 0.02), mass, position=(0.1 * i + 0.05, 0, 0))
-        world.add_ball(f"j{i}", body, last or world, at=(0.1 * i, 0, 0), stiffness=1e6)
-        last = body
-    for resolve, most in ((0, 1e-2), (10, 1e-10)):
-        run = pv.simulate(world, pv.PassiveMidpoint(resolve=resolve), step=2.5e-4, until=1.0)
-        assert max(run.verdict.bias, run.verdict.removed) < most * 44.1  # J, from 10 kg at 0.45 m
-        assert gap(run) < 2e-3
+def test_a_heavy_end_on_a_light_chain_falls_and_is_caught():
+    """Mass ratio 1 : 1000: 10 kg on links of 10 g snap taut, and the links whip with some 100 rad/s. Turns taken from the
+    last step fail here; solved until nothing moves, nothing is created."""
+    world = chain(0, links=5, K=1e6, hinges=0, gravity=(0, 0, -9.81), pace=0.0, mass=0.01)
+    world = world.with_params(**{"b4.mass": 10.0})
+    run = pv.simulate(world, pv.PassiveMidpoint(resolve=2), step=1e-3, until=0.5)
     assert run.verdict.kind == "exact"
+    assert gap(run) < 5e-3
+    assert leaked(pv.simulate(world, pv.PassiveMidpoint(), step=1e-3, until=0.5)) > 1
 
 
 # -- what each joint lets go ------------------------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def test_comparison_methods_follow_the_same_motion(method):
 
 
 def test_stiffness_and_mass_change_while_it_runs():
-    part = pv.compile(random_world(2), pv.PassiveMidpoint(resolve=20), 1e-3, engine="python")
+    part = pv.compile(random_world(2), pv.PassiveMidpoint(resolve=2), 1e-3, engine="python")
     rng = np.random.default_rng(0)
     for changes in ({"line.stiffness": 80.0}, {"hinge.damping": 3.0}, {"b0.mass": 2.0}, {"gravity_z": -1.0}):
         before = part.stored
@@ -143,7 +143,7 @@ def test_a_start_is_given_by_vectors():
 
 
 def test_varying_steps_stay_exact():
-    part = pv.compile(random_world(3), pv.PassiveMidpoint(resolve=20), 1e-3, engine="python")
+    part = pv.compile(random_world(3), pv.PassiveMidpoint(resolve=2), 1e-3, engine="python")
     rng = np.random.default_rng(3)
     for _ in range(20):
         part.step(drive(rng, part), dt=float(rng.uniform(2e-4, 4e-3)))
@@ -305,7 +305,7 @@ def test_methods_that_step_no_worlds():
     with pytest.raises(MethodError, match="SymplecticEuler"):
         pv.compile(falling(), pv.SymplecticEuler("q"), 1e-3)
     for options in ({"order": 3}, {"resolve": -1}, {"order": True}):
-        with pytest.raises(MethodError, match="lies between"):
+        with pytest.raises(MethodError, match="PassiveMidpoint's (order|resolve) is"):
             pv.PassiveMidpoint(**options)
     with pytest.raises(ModelError, match="no bodies"):
         pv.compile(pv.World(), pv.PassiveMidpoint(), 1e-3)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from passivo.kernel.slopes import Ends
     from passivo.model.form import Form
 
-MOST_RESOLVES = 20
 WORLD_MIDPOINT = 0  # as `world/table.py` numbers its schemes
 
 
@@ -25,8 +24,8 @@ class PassiveMidpoint(OneStage):
     acts as `V' + V'' d/2 + c d` with the one number c that makes it do the work that V stores.
 
     order    of a world: 2 extrapolates the moment of momentum to the middle of the step, 1 (the paper) does not
-    resolve  of a world: how often its joints are solved again with the turn of the bodies just found; 0 takes that of
-             the last step and leaves a small leak, which the ledger shows; 10 leaves none (it ends where nothing moves)
+    resolve  of a world: 0 makes joints for the turn of the last step and leaves a small leak, which the ledger shows;
+             1 solves them once more with the turn just found; 2 solves until nothing moves, and leaves none
     """
 
     order: int = 2  # type: ignore[misc]
@@ -38,13 +37,19 @@ class PassiveMidpoint(OneStage):
     needs_energy: ClassVar = True
 
     def __post_init__(self) -> None:
-        for option, known in (("order", range(1, 3)), ("resolve", range(MOST_RESOLVES + 1))):
+        for option, known in (("order", (1, 2)), ("resolve", (0, 1, 2))):
             value = getattr(self, option)
             if isinstance(value, bool) or not isinstance(value, int) or value not in known:
-                raise MethodError(f"PassiveMidpoint's {option} lies between {known[0]} and {known[-1]}, not {value!r}")
+                raise MethodError(f"PassiveMidpoint's {option} is {' or '.join(map(str, known))}, not {value!r}")
 
     def world_options(self) -> dict[str, int]:
-        return {"SCHEME": WORLD_MIDPOINT, "PREDICTS": int(self.order == 2), "RESOLVES": self.resolve}
+        exact = self.resolve == 2
+        return {
+            "SCHEME": WORLD_MIDPOINT,
+            "PREDICTS": int(self.order == 2),
+            "RESOLVES": 0 if exact else self.resolve,
+            "EXACT_JOINTS": int(exact),
+        }
 
     def form_of(self, model: Any) -> Form:
         _check_masses(model)

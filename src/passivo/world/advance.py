@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
     from passivo.world.poses import frames, inertia, spin_on, twist
     from passivo.world.table import *
-    from passivo.world.ties import add_block, add_end, lay_ties, measure, present_rate
+    from passivo.world.ties import add_bend, add_block, add_end, lay_ties, measure, present_rate, rate, slope
 
 MOST_PASSES = 40
 CLOSE = 1e-15  # of V̂, from one pass to the next
@@ -117,13 +117,18 @@ def push(m, t):
                 m[right + 3 + i] += x * m[u + 3] + y * m[u + 4] + z * m[u + 5]
 
 
-def gather_ties(m, t, h):
-    """What the ties add: J' κ J to the blocks, forces to the right hand sides."""
+def gather_ties(m, t, h, follows):
+    """What the ties add: J' κ J to the blocks, forces to the right hand sides.
+
+    Where the jacobian `follows` the turn, which it is made anew for in every pass, it is Newton's step: forces change
+    with V̂ by κ D instead of κ J, and their moments with the turn.
+    """
     _, stretch, late = shares(t, h)
     for k in range(t[TIES]):
         tie, at = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE
         a, b = t[tie + T_A], t[tie + T_B]
-        kappa, force = at + R_KAPPA, at + R_FORCE
+        kappa, force, ahead, behind = at + R_KAPPA, at + R_FORCE, at + R_A, at + R_B
+        newton = follows and t[tie + T_EXACT]
         for i in range(9):
             m[kappa + i] = late * m[at + R_C + i]
         for i in range(3):
@@ -132,21 +137,49 @@ def gather_ties(m, t, h):
             if late == 0.0:
                 for j in range(3):
                     m[force + i] -= m[at + R_C + 3 * i + j] * present_rate(m, t, tie, at, j)
-        if b >= t[BODIES]:  # an anchor, whose velocity is given, pushes with it
+        if newton:
+            ahead = at + R_SLOPE_A
+            slope(m, t, tie, at, 0, h)
+            push_back(m, at, rate(m, t, tie, at, 0), rate(m, t, tie, at, 1), rate(m, t, tie, at, 2))
+            add_bend(m, t, tie, at, 0, h, t[AT_BLOCKS] + 36 * a, t[AT_RIGHT] + 6 * a)
+            if 0 <= b < t[BODIES]:
+                behind = at + R_SLOPE_B
+                slope(m, t, tie, at, 1, h)
+                add_bend(m, t, tie, at, 1, h, t[AT_BLOCKS] + 36 * b, t[AT_RIGHT] + 6 * b)
+                give_back(m, t, at, behind, b)
+            give_back(m, t, at, ahead, a)
+        elif b >= t[BODIES]:  # an anchor, whose velocity is given, pushes with it
             hat = t[AT_FRAMES] + b * F_SIZE + F_HAT
-            for j in range(3):
-                v = 0.0
-                for n in range(6):
-                    v += m[at + R_B + 6 * j + n] * m[hat + n]
-                for i in range(3):
-                    m[force + i] -= m[kappa + 3 * i + j] * v
+            push_back(m, at, along_hat(m, behind, hat), along_hat(m, behind + 6, hat), along_hat(m, behind + 12, hat))
         add_end(m, t[AT_RIGHT] + 6 * a, at + R_A, force)
-        add_block(m, t[AT_BLOCKS] + 36 * a, at + R_A, kappa, at + R_A)
+        add_block(m, t[AT_BLOCKS] + 36 * a, at + R_A, kappa, ahead)
         if t[tie + T_AB] >= 0:
             add_end(m, t[AT_RIGHT] + 6 * b, at + R_B, force)
-            add_block(m, t[AT_BLOCKS] + 36 * b, at + R_B, kappa, at + R_B)
-            add_block(m, t[AT_BLOCKS] + 36 * t[tie + T_AB], at + R_A, kappa, at + R_B)
-            add_block(m, t[AT_BLOCKS] + 36 * t[tie + T_BA], at + R_B, kappa, at + R_A)
+            add_block(m, t[AT_BLOCKS] + 36 * b, at + R_B, kappa, behind)
+            add_block(m, t[AT_BLOCKS] + 36 * t[tie + T_AB], at + R_A, kappa, behind)
+            add_block(m, t[AT_BLOCKS] + 36 * t[tie + T_BA], at + R_B, kappa, ahead)
+
+
+def along_hat(m, row, hat):
+    """A row of a jacobian times V̂."""
+    v = 0.0
+    for n in range(6):
+        v += m[row + n] * m[hat + n]
+    return v
+
+
+def push_back(m, at, x, y, z):
+    """The force less κ times a rate."""
+    kappa = at + R_KAPPA
+    for i in range(3):
+        m[at + R_FORCE + i] -= m[kappa + 3 * i] * x + m[kappa + 3 * i + 1] * y + m[kappa + 3 * i + 2] * z
+
+
+def give_back(m, t, at, jacobian, c):
+    """The force and κ times what a slope makes of the V̂ of a body."""
+    hat = t[AT_FRAMES] + c * F_SIZE + F_HAT
+    x, y, z = along_hat(m, jacobian, hat), along_hat(m, jacobian + 6, hat), along_hat(m, jacobian + 12, hat)
+    push_back(m, at, -x, -y, -z)
 
 
 def settle(m, t, h):
@@ -165,6 +198,7 @@ def solve(m, t, h):
     """V̂ of the step: with jacobians made for the turn of the last one, RESOLVES times again with those of the turn just
     found, and until nothing moves for ties that ask for the turn that really comes."""
     before = 0.0
+    newton = t[ITERATES] > 0
     for k in range(t[TIES]):
         at = t[AT_ROWS] + k * R_SIZE
         measure(m, t, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
@@ -173,9 +207,12 @@ def solve(m, t, h):
         lay_ties(m, t, h, p > t[RESOLVES])
         gather_bodies(m, t, h)
         push(m, t)
-        gather_ties(m, t, h)
+        gather_ties(m, t, h, newton and p > t[RESOLVES])
         if not eliminate(m, t):
-            return UNCONVERGED
+            if not newton or p <= t[RESOLVES]:
+                return UNCONVERGED
+            newton = False  # pushed together so hard that they buckle: the plain way may still settle
+            continue
         moved = settle(m, t, h)
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
@@ -241,5 +278,5 @@ def world_advance(m, t, h):
 
 
 INLINE = (lead, shares)
-KERNELS = (begin, gather_bodies, push, gather_ties, settle, solve, move)
+KERNELS = (begin, gather_bodies, push, along_hat, push_back, give_back, gather_ties, settle, solve, move)
 ENTRIES = (world_ready, world_advance)

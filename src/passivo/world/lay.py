@@ -71,7 +71,8 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     layout.take("BLOCKS_OF_BODIES", 36 * len(plan.blocks))
     layout.take("RIGHT_SIDE", 6 * len(bodies))
     figures = _Figures(layout.take("FIGURES", len(world.figures)))
-    options: dict[str, int] = method.world_options()  # type: ignore[attr-defined]
+    options = method.world_options()
+    exact_joints = options.pop("EXACT_JOINTS", 0) == 1
 
     header = dict.fromkeys(_header_names(), 0)
     header |= {name: layout.sections[section] for name, section in SECTIONS.items()}
@@ -97,7 +98,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     for bond, tie in ties:
         a, b = carriers[tie.a], carriers.get(tie.b, -1) if tie.b is not None else -1
         both = 0 <= b < len(bodies)
-        turns = bond.row == "springs"  # exact springs; joints take the turn of the last step
+        turns = bond.row == "springs" or exact_joints
         exact |= turns
         table += [
             KINDS.index(tie.kind), a, b, params.get(tie.stiffness, -1), params.get(tie.damping, -1),

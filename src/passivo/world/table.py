@@ -126,4 +126,6 @@ R_K = 42  # stiffness: of a length the secant one
 R_C = 43  # damping, 3 × 3
 R_KAPPA = 52  # what multiplies J V̂
 R_FORCE = 61
-R_SIZE = 64
+R_SLOPE_A = 64  # how Ψ changes at the end of the step with V̂: of a jacobian that is made anew for every turn
+R_SLOPE_B = 82
+R_SIZE = 100

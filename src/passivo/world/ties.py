@@ -7,10 +7,11 @@ Springs are ties, an SO(3) spring is three directions that pull at each other, j
 
 from __future__ import annotations
 
-from math import sqrt
+from math import sin, sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.poses import bend
     from passivo.world.table import *
 
 
@@ -218,6 +219,61 @@ def lay_ties(m, t, h, again):
         stiffen(m, t, tie, at, h)
 
 
+def slope(m, t, tie, at, side, h):
+    """∂(J V̂)/∂V̂ of one end, where J follows the turn: −R exp(θ) S(r) Jr(θ), Jr the right jacobian of the exponential.
+
+    A slide, a length and an anchor keep J.
+    """
+    jacobian, out, kind, c = at + R_A + 18 * side, at + R_SLOPE_A + 18 * side, t[tie + T_KIND], t[tie + T_A + side]
+    for k in range(18):
+        m[out + k] = m[jacobian + k]
+    if c >= t[BODIES] or (kind != POINT and kind != DIRECTION):
+        return
+    frame = t[AT_FRAMES] + c * F_SIZE
+    lever(m, frame + F_NEXT, t[tie + T_FIGURES] + 3 * side, out, 1.0 - 2.0 * side)
+    x, y, z = h * m[frame + F_HAT + 3], h * m[frame + F_HAT + 4], h * m[frame + F_HAT + 5]
+    angle = sqrt(x * x + y * y + z * z)
+    b = bend(angle)[1]
+    e = (angle - sin(angle)) / (angle * angle * angle) if angle > 0.1 else (1.0 - angle * angle / 20.0) / 6.0
+    for i in range(3):
+        row = out + 6 * i + 3
+        p, q, r = m[row], m[row + 1], m[row + 2]
+        u, v, w = q * z - r * y, r * x - p * z, p * y - q * x
+        m[row] = p - b * u + e * (v * z - w * y)
+        m[row + 1] = q - b * v + e * (w * x - u * z)
+        m[row + 2] = r - b * w + e * (u * y - v * x)
+
+
+def add_bend(m, t, tie, at, side, h, block, right):
+    """What the moment of a force changes with the turn: G θ, G = S(r) (b S(l) − l θ'/3) to first order, l the force in
+    the axes of the body. Without it heavy loads on light bodies would not settle."""
+    kind, c = t[tie + T_KIND], t[tie + T_A + side]
+    if kind != POINT and kind != DIRECTION:
+        return
+    frame, point, force = t[AT_FRAMES] + c * F_SIZE, t[tie + T_FIGURES] + 3 * side, at + R_FORCE
+    sign = 1.0 - 2.0 * side
+    x, y, z = h * m[frame + F_HAT + 3], h * m[frame + F_HAT + 4], h * m[frame + F_HAT + 5]
+    b = bend(sqrt(x * x + y * y + z * z))[1]
+    f, g, k = m[force], m[force + 1], m[force + 2]
+    p = m[frame] * f + m[frame + 3] * g + m[frame + 6] * k
+    q = m[frame + 1] * f + m[frame + 4] * g + m[frame + 7] * k
+    r = m[frame + 2] * f + m[frame + 5] * g + m[frame + 8] * k
+    rx, ry, rz = sign * m[point], sign * m[point + 1], sign * m[point + 2]
+    for j in range(3):
+        turn = x if j == 0 else (y if j == 1 else z)
+        # column j of b S(l) − l θ'/3
+        u = (0.0 if j == 0 else (-b * r if j == 1 else b * q)) - p * turn / 3.0
+        v = (b * r if j == 0 else (0.0 if j == 1 else -b * p)) - q * turn / 3.0
+        w = (-b * q if j == 0 else (b * p if j == 1 else 0.0)) - r * turn / 3.0
+        u, v, w = ry * w - rz * v, rz * u - rx * w, rx * v - ry * u
+        m[block + 21 + j] -= h * u
+        m[block + 27 + j] -= h * v
+        m[block + 33 + j] -= h * w
+        m[right + 3] -= u * turn
+        m[right + 4] -= v * turn
+        m[right + 5] -= w * turn
+
+
 def add_end(m, right, jacobian, force):
     """right += J' force."""
     x, y, z = m[force], m[force + 1], m[force + 2]
@@ -237,4 +293,4 @@ def add_block(m, block, left, kappa, right):
 
 
 INLINE = (reach, along, length, strength, lever, rate, present_rate, effort, extent, add_end, add_block)
-KERNELS = (measure, lay_jacobian, lean, stiffen, lay_ties)
+KERNELS = (slope, add_bend, measure, lay_jacobian, lean, stiffen, lay_ties)
