@@ -305,7 +305,7 @@ def test_methods_that_step_no_worlds():
     with pytest.raises(MethodError, match="SymplecticEuler"):
         pv.compile(falling(), pv.SymplecticEuler("q"), 1e-3)
     for options in ({"order": 3}, {"resolve": -1}, {"order": True}):
-        with pytest.raises(MethodError, match="PassiveMidpoint's (order|resolve) is"):
+        with pytest.raises(MethodError, match=r"PassiveMidpoint's (order|resolve) is"):
             pv.PassiveMidpoint(**options)
     with pytest.raises(ModelError, match="no bodies"):
         pv.compile(pv.World(), pv.PassiveMidpoint(), 1e-3)
