@@ -67,6 +67,10 @@ def measure() -> list[Row]:
             contenders.append(Contender(f"C {pair}, adaptive", adaptive(pair), TOLERANCES))
         except native.Missing as reason:
             missing.append(Row(f"C {pair}, adaptive", None, note=f"not measured: {reason}"))
+    try:
+        contenders.append(Contender("Diffrax Dopri8, jitted", diffrax_run(), TOLERANCES[:68:4]))
+    except ImportError as reason:
+        missing.append(Row("Diffrax Dopri8, jitted", None, note=f"not measured: {reason}"))
     return [row for error in ERRORS for row in race(contenders, reference, error)] + missing
 
 
@@ -123,6 +127,32 @@ def scipy_run(name: str, rtol: float, atol: float) -> tuple[np.ndarray, int]:
 
     result = solve_ivp(field, (0.0, UNTIL), START, method=name, rtol=rtol, atol=atol)
     return result.y[:, -1], len(result.t) - 1
+
+
+def diffrax_run() -> Callable[[float], tuple[np.ndarray, int]]:
+    """Diffrax with a given tolerance, the whole integration one compiled function. In doubles, as everything here."""
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    import diffrax
+    import jax.numpy as jnp
+
+    def field(t, x, _):
+        return jnp.stack([x[1], -jnp.sin(x[0]) - DAMPING * x[1]])
+
+    @jax.jit
+    def integrate(tolerance):
+        found = diffrax.diffeqsolve(
+            diffrax.ODETerm(field), diffrax.Dopri8(), 0.0, UNTIL, 0.1, jnp.array(START),
+            stepsize_controller=diffrax.PIDController(rtol=tolerance, atol=tolerance), max_steps=None,
+        )  # fmt: skip
+        return found.ys[-1], found.stats["num_accepted_steps"]
+
+    def run(tolerance):
+        state, steps = integrate(tolerance)
+        return np.asarray(state), int(steps)
+
+    return run
 
 
 def adaptive(pair: str) -> Callable[[float], tuple[np.ndarray, int]]:

@@ -15,6 +15,8 @@ TARGET = 2e-6  # seconds, of a double pendulum by ConstrainedSplitting
 CASES = (
     (pv.library.double_pendulum, {"ax": 0.6, "ay": 0.0, "bx": 0.9, "by": 0.0}),
     (pv.library.four_bar, {"ay": 0.1, "bx": 0.4, "by": 0.4}),
+    (lambda: pv.library.pendulum_chain(1), {"x1": 0.2, "y1": 0.0}),
+    (lambda: pv.library.pendulum_chain(3), {"x1": 0.2, "y1": 0.0, "x2": 0.2, "y2": -0.2, "x3": 0.2, "y3": -0.4}),
 )
 
 
@@ -33,5 +35,6 @@ def measure() -> list[Row]:
             name = type(method).__name__
             aimed = TARGET if part.model.name == "double_pendulum" and name == "ConstrainedSplitting" else None
             note = f"{part.iterations:.2f} iterations per step of {STEP:g} s"
-            rows.append(Row(f"{part.model.name} by {name}", taken / STEPS, target=aimed, note=note))
+            what = f"{part.model.name}, n = {len(part.model.states)}, by {name}"
+            rows.append(Row(what, taken / STEPS, target=aimed, note=note))
     return rows

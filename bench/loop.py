@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import threading
 import time
 
 import numpy as np
@@ -10,6 +12,7 @@ import passivo as pv
 from bench.measure import Row
 from passivo.device.device import Device
 from passivo.device.sim import Sim
+from passivo.loop.kernels import B_TICKS
 from passivo.loop.latency import busy, cores
 from passivo.loop.loop import Loop
 from passivo.loop.machine import on_time
@@ -19,6 +22,7 @@ RATES = (1000, 4000, 10_000)
 SECONDS = 2.5
 TURNS = 2  # each loop runs so often at each rate, in turn: a busy moment of the machine hits both alike
 COUNTED = 100_000  # ticks without waiting, for what a tick costs
+HEAD, HELD = 0.5, 2.0  # s before and after somebody takes Python's lock, and how long it is kept
 SPIN = 60e-6  # s before a deadline in which the Python loop watches the clock, as the compiled one does
 STIFFNESS, MASS, DAMPING, PUSH = 1e3, 0.15, 2.0, 1.0
 
@@ -78,11 +82,32 @@ def cost(rate: int) -> float:
     return best
 
 
+def held(rate: int, seconds: float) -> int:
+    """Ticks of a loop, for `seconds` of which another thread keeps Python's lock to itself."""
+    net, device = before_a_wall(rate)
+    with device:
+        loop = Loop(net)
+
+        def keep() -> None:
+            while loop.book[B_TICKS] < HEAD * rate:
+                time.sleep(1e-3)
+            ctypes.PyDLL(None).usleep(int(1e6 * seconds))  # PyDLL: the lock is kept
+
+        keeper = threading.Thread(target=keep)
+        keeper.start()
+        ticks = loop.run(2.0 * HEAD + seconds).ticks
+        keeper.join()
+    return ticks
+
+
 def measure() -> list[Row]:
     """Rivals: Python as it is, and Python with the priority, memory and timers that the compiled loop asks for."""
     rows = []
     setup = compiled(1000, 0.1).setup  # compiled before anything is busy
     with busy(cores()):
+        ticks = held(1000, HELD), compiled(1000, 2.0 * HEAD + HELD).ticks
+        what = f"1 kHz, ticks in {2.0 * HEAD + HELD:g} s, Python's lock held for {HELD:g} s"
+        rows.append(Row(what, *ticks, "", note="rival: nobody holds it"))
         for rate in RATES:
             reports, bare, favoured = [], [], []
             for _ in range(TURNS):

@@ -38,18 +38,20 @@ def pendulum():
     return canonical(energy, {"m": 1.0, "b": 0.1, "g": 1.0, "l": 1.0}, "torque")
 
 
-def chain(masses):
-    """Masses of 1 kg in a row on springs d + d³ from a wall, all damped, the last one pushed; two states for each."""
+def chain(masses, bent=True, b=0.1):
+    """Masses of 1 kg in a row on springs d + d³ (or d) from a wall, the last one pushed; two states for each."""
     q, p = ([f"{name}{i}" for i in range(1, masses + 1)] for name in "qp")
     ahead = [q[0], *(f"({x} - {before})" for before, x in pairwise(q))]
     unit = lambda i, value: [value if j == i else 0 for j in range(2 * masses)]  # noqa: E731
     return pv.System(
         states=[*q, *p],
-        energy=" + ".join([*(f"{x}**2/2" for x in p), *(f"{d}**2/2 + {d}**4/4" for d in ahead)]),
+        energy=" + ".join([*(f"{x}**2/2" for x in p), *(f"{d}**2/2" + f" + {d}**4/4" * bent for d in ahead)]),
         structure=[unit(masses + i, 1) for i in range(masses)] + [unit(i, -1) for i in range(masses)],
         loss=[[0] * (2 * masses)] * masses + [unit(masses + i, "b") for i in range(masses)],
         ports={"force": pv.effort(unit(2 * masses - 1, 1))},
-        params={"b": 0.1},
+        params={"b": b},
+        minimum=dict.fromkeys([*q, *p], 0.0),
+        positions=q,
         name=f"chain_of_{masses}",
     )
 

@@ -1,4 +1,4 @@
-"""One AVF step with its ledger against hand-written C, in nanoseconds and in instructions; one step of every method."""
+"""One AVF step with its ledger against hand-written C, in nanoseconds and in instructions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import passivo as pv
 from bench import count, native
 from bench.measure import Row, fastest
-from bench.models import MODELS, STARTS, STEP, chain, drive
+from bench.models import MODELS, STARTS, STEP, drive
 
 STEPS = 20_000
 REPEATS = 60
@@ -16,11 +16,6 @@ AGREEMENT = 1e-12
 KINDS = ((), ("-DWITHOUT_LEDGER",), ("-ffp-contract=fast",))  # the target is against the first
 # the rival counts at its fastest: -O3 alone packs neighbours of the ledger into vectors, and is slower for it
 SETTINGS = ((), ("-fno-tree-slp-vectorize",), ("-fno-tree-slp-vectorize", "-fno-if-conversion"))
-# what a step costs, by method and number of states
-METHODS = (pv.AVF(), pv.Collocation(1), pv.Collocation(2), pv.Collocation(3))
-MASSES = (1, 2, 4, 6)
-COST_STEPS = 5_000
-COST_REPEATS = 15
 
 
 class Compiled:
@@ -59,30 +54,7 @@ def measure() -> list[Row]:
     rows = []
     for model in MODELS:
         rows += times(model) + instructions(model)
-    return rows + [row for masses in MASSES for row in costs(masses)]
-
-
-def costs(masses: int) -> list[Row]:
-    """A step of every method on the same chain, under the same drive."""
-    model, start = chain(masses), {"q1": 0.5, f"p{masses}": 1.0}
-    parts = [pv.compile(model, method, STEP, start=start) for method in METHODS]
-    given = drive(COST_STEPS)[:, None]
-
-    def task(part):
-        module, begin = part.module, part.memory.copy()
-        out, table = np.zeros((1, module.REPORT_SIZE)), np.tile(given, module.STAGES)
-
-        def again():
-            part.memory[:] = begin
-            assert module.run(part.memory, STEP, table, out, COST_STEPS, NEVER) == COST_STEPS, "a step failed"
-
-        return again
-
-    seconds = [took / COST_STEPS for took in fastest(*map(task, parts), repeats=COST_REPEATS)]
-    return [
-        Row(f"a step, n = {2 * masses}, {part.method}", took, note=f"{part.iterations:.2f} Newton iterations")
-        for part, took in zip(parts, seconds)
-    ]
+    return rows
 
 
 def times(model: str) -> list[Row]:

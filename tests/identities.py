@@ -51,7 +51,7 @@ def certificate_gap(part, case: Case) -> float:
     m[module.USED : module.USED + len(case.u)] = case.u
     m[module.LEVEL] = module.LEVELS - 1
     m[module.UNKNOWN : module.UNKNOWN + module.UNKNOWNS] = 0.1 * case.rng.uniform(-1, 1, module.UNKNOWNS)
-    module.evaluate(m, case.h)
+    module.assess(m, case.h)
     d = m[module.STEP : module.STEP + n].copy()
     F = np.zeros(n)
     F[list(module.SOLVED[: module.SOLVED_COUNT])] = m[module.RESIDUAL : module.RESIDUAL + module.SOLVED_COUNT]

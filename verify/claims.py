@@ -12,6 +12,7 @@ from verify.problems import Problem
 ORDER_TOLERANCE = 0.15  # measured >= claimed - this: a method may be better on a special problem, never worse
 BETTER = 0.5  # ... and it is pointed out where it is better by more than this
 SYMPLECTIC = 1e-7  # what finite differences resolve
+ROUNDED = 64.0  # |g| and |G v| against the rounding of their terms
 CLEARLY_NOT = 1e-4  # what a method that is not symplectic shows, or the measurement would be blind
 
 
@@ -47,6 +48,13 @@ def _within(*kinds: str) -> Callable[[Result], bool]:
     return lambda result: bool(result.balances) and all(b.kind in kinds for b in result.balances)
 
 
+def _tight(which: int) -> tuple[Callable[[Result], bool], Callable[[Result], str]]:
+    return (
+        lambda result: result.slack is not None and result.slack[which] <= ROUNDED,
+        lambda result: f"{result.slack[which]:.2g} roundings" if result.slack is not None else "not measured",
+    )
+
+
 PROPERTIES: dict[str, Property] = {
     "energy": Property(lambda p: True, _within("exact"), _kinds),
     "quadratic energy": Property(lambda p: p.quadratic, _within("exact"), _kinds),
@@ -61,6 +69,8 @@ PROPERTIES: dict[str, Property] = {
         lambda r: r.symplectic is not None and r.symplectic <= SYMPLECTIC,
         lambda r: f"|A'ΩA − Ω| = {r.symplectic:.2g}" if r.symplectic is not None else "not measured",
     ),
+    "constraints": Property(lambda p: p.constrained, *_tight(0)),
+    "constraint rates": Property(lambda p: p.constrained, *_tight(1)),
 }
 
 

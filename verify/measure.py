@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -82,6 +83,7 @@ class Result:
     balances: tuple[Balance, ...] = ()
     symplectic: float | None = None
     drift: Drift | None = None
+    slack: tuple[float, float] | None = None  # of constraints and of their rates, in units of rounding
 
 
 def measure(method: Method, problem: Problem) -> Result:
@@ -90,6 +92,7 @@ def measure(method: Method, problem: Problem) -> Result:
         order=order(method, problem),
         balances=tuple(balance(method, problem, problem.step * factor) for factor in (1, LARGE)),
         symplectic=symplectic_defect(method, problem) if problem.canonical else None,
+        slack=slack(method, problem) if problem.constrained else None,
     )
 
 
@@ -116,7 +119,8 @@ def order(method: Method, problem: Problem, first: int | None = None, last: int 
     while count <= last:
         step = Fraction(problem.horizon) / count
         run = _run(method, problem, step, count)
-        error = float(np.linalg.norm(run.arrays["states"][-1] - exact))
+        end = run.arrays["states"][-1]
+        error = float(np.linalg.norm((problem.bars.along(end) if problem.bars else end) - exact))
         if run.stopped:
             error = math.inf
         if error < ROUNDING * (1 + np.linalg.norm(exact)):
@@ -128,6 +132,13 @@ def order(method: Method, problem: Problem, first: int | None = None, last: int 
             break
         count *= 2
     return Order(tuple(counts), tuple(errors))
+
+
+def slack(method: Method, problem: Problem) -> tuple[float, float]:
+    """How well a driven run keeps constraints and their rates, with the larger of both steps of the balances."""
+    assert problem.bars is not None
+    run = _run(method, problem, Fraction(repr(LARGE * problem.step)), BALANCE_STEPS)
+    return problem.bars.slack(run.arrays["states"]) if not run.stopped else (math.inf, math.inf)
 
 
 def balance(method: Method, problem: Problem, step: float) -> Balance:
@@ -182,33 +193,54 @@ def drift(method: Method, problem: Problem, steps: int | None = None, engine: st
 
 
 def symplectic_defect(method: Method, problem: Problem, places: int = 3) -> float:
-    """The largest entry of A'ΩA − Ω at a few places, A the Jacobian of one large step."""
+    """The largest entry of A'ΩA − Ω at a few places, A the Jacobian of one large step, with constraints in coordinates
+    of their own."""
     part = pv.compile(problem.quiet, method, LARGE * problem.step, start=problem.start, engine="python")
-    start, random = part.state.copy(), np.random.default_rng(0)
+    inside, outside = _coordinates(problem)
+    start, random = inside(part.state.copy()), np.random.default_rng(0)
     omega = canonical_matrix(len(start) // 2)
     worst = 0.0
     for place in range(places):
         here = start + (0.1 * random.normal(size=len(start)) if place else 0.0)
         try:
-            jacobian = _jacobian(part, here)
+            jacobian = _jacobian(lambda x: inside(_stepped(part, outside(x))), here)
         except pv.StepError:
             return math.inf
         worst = max(worst, float(np.abs(jacobian.T @ omega @ jacobian - omega).max()))
     return worst
 
 
-def _jacobian(part: Any, here: np.ndarray) -> np.ndarray:
-    """∂X/∂x of one step without input, by central differences."""
-    none, columns = np.zeros(part.module.WIDTH), []
+def _coordinates(problem: Problem) -> tuple[Callable, Callable]:
+    """To and from the coordinates a map is looked at in: those of the chart, or the states themselves."""
+    chart = problem.chart
+    if chart is None:
+        return np.copy, np.copy
+    names, near = (*chart.coordinates, *chart.momenta), dict[str, float]()
+
+    def inside(x: np.ndarray) -> np.ndarray:
+        found = chart.project(dict(zip(chart.model.states, x)), near=near)
+        near.update(found)  # the same turn of every angle
+        return np.array([found[name] for name in names])
+
+    def outside(y: np.ndarray) -> np.ndarray:
+        return np.array(list(chart.lift(dict(zip(names, y))).values()))
+
+    return inside, outside
+
+
+def _stepped(part: Any, x: np.ndarray) -> np.ndarray:
+    part.state[:] = x
+    part.step(np.zeros(part.module.WIDTH))
+    return part.state.copy()
+
+
+def _jacobian(step: Callable, here: np.ndarray) -> np.ndarray:
+    """∂X/∂x of a map, by central differences."""
+    columns = []
     for i in range(len(here)):
-        reach = 1e-5 * (1 + abs(here[i]))
-        ends = []
-        for sign in (1.0, -1.0):
-            part.state[:] = here
-            part.state[i] += sign * reach
-            part.step(none)
-            ends.append(part.state.copy())
-        columns.append((ends[0] - ends[1]) / (2 * reach))
+        reach = np.zeros(len(here))
+        reach[i] = 1e-5 * (1 + abs(here[i]))
+        columns.append((step(here + reach) - step(here - reach)) / (2 * reach[i]))
     return np.column_stack(columns)
 
 

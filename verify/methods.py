@@ -7,6 +7,7 @@ from passivo.method.base import Method
 from passivo.method.catalogue import GENERAL
 from passivo.method.collocation import Collocation
 from passivo.method.composition import SCHEMES, Composition
+from passivo.method.constrained import ConstrainedGradient, ConstrainedSplitting
 from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
 from passivo.method.non_iterative import SAV, Kahan
@@ -35,16 +36,36 @@ VARIANTS: dict[str, dict[str, Method]] = {
 NO_MINIMUM = ("kepler",)
 
 
-def all_methods() -> dict[str, Method]:
-    """Title -> method."""
+# methods for models with constraints
+CONSTRAINED: dict[str, Method] = {
+    "ConstrainedSplitting": ConstrainedSplitting(),
+    **{f"ConstrainedSplitting {scheme}": Composition(ConstrainedSplitting(), scheme) for scheme in SCHEMES},
+    "ConstrainedGradient": ConstrainedGradient(),
+    "ConstrainedGradient suzuki4": Composition(ConstrainedGradient()),
+}
+
+
+def general_methods() -> dict[str, Method]:
+    """Title -> method, of those for models without constraints."""
     result: dict[str, Method] = {}
     for name, cls in GENERAL.items():
         result.update(VARIANTS[name] if name in VARIANTS else {name: cls()})
     return result
 
 
+def all_methods() -> dict[str, Method]:
+    """Title -> method."""
+    return {**general_methods(), **CONSTRAINED}
+
+
 def reason_against(method: Method, problem: Problem) -> str:
     """Why a method does not apply to a problem, empty where it does; Passivo must refuse just these."""
+    if method.keeps_constraints != problem.constrained:
+        return "constraints" if problem.constrained else "no constraints"
+    if any(isinstance(each, ConstrainedSplitting) for each in method.nested()) and (
+        problem.model.lossy or problem.laws
+    ):
+        return "inputs are held, and nothing is lost"
     if isinstance(method, SymplecticEuler):
         positions = method.positions or problem.model.positions
         if not 0 < len(positions) < len(problem.model.states):

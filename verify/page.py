@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from passivo.method.base import Method
-from verify.claims import BETTER, ORDER_TOLERANCE, PROPERTIES, SYMPLECTIC, Finding, order_holds, tally
+from verify.claims import BETTER, ORDER_TOLERANCE, PROPERTIES, ROUNDED, SYMPLECTIC, Finding, order_holds, tally
 from verify.measure import BALANCE_STEPS, LARGE, Balance, Drift, Result
 from verify.problems import Problem
 
@@ -35,6 +35,17 @@ Results = Mapping[str, Mapping[str, Result]]  # method -> problem -> result
 
 
 def tables(methods: Mapping[str, Method], problems: Mapping[str, Problem], results: Results) -> Iterator[Table]:
+    """All tables; problems with constraints, which have methods of their own, by themselves."""
+    for constrained in (False, True):
+        some = {title: method for title, method in methods.items() if method.keeps_constraints == constrained}
+        asked = {name: problem for name, problem in problems.items() if problem.constrained == constrained}
+        for table in _tables(some, asked, results) if some and asked else ():
+            yield replace(table, title=f"{table.title}, with constraints") if constrained else table
+
+
+def _tables(methods: Mapping[str, Method], problems: Mapping[str, Problem], results: Results) -> Iterator[Table]:
+    spoken = [name for name, known in PROPERTIES.items() if any(map(known.speaks_of, problems.values()))]
+
     def grid(cell: Callable[[Method, Result], str]) -> list[list[str]]:
         """Problems downwards, methods across; rows without any entry are left out."""
         rows = []
@@ -49,8 +60,8 @@ def tables(methods: Mapping[str, Method], problems: Mapping[str, Problem], resul
         "On how many of the problems that a property speaks of it was found. A tick marks a claim; what "
         "stands without one is not claimed, only measured. The order is the least and the largest measured.",
         [
-            ["method", "order", "measured", *PROPERTIES],
-            *(_claims(t, m, problems, results[t]) for t, m in methods.items()),
+            ["method", "order", "measured", *spoken],
+            *(_claims(t, m, spoken, problems, results[t]) for t, m in methods.items()),
         ],
     )
     yield Table(
@@ -100,12 +111,29 @@ def tables(methods: Mapping[str, Method], problems: Mapping[str, Problem], resul
         f"closed lossless problem, by finite differences; *yes*: below {SYMPLECTIC:g}.",
         grid(lambda m, r: _symplectic(r.symplectic)),
     )
+    if any(problem.constrained for problem in problems.values()):
+        yield Table(
+            "What the constraints leave",
+            f"The largest |g| / |∂g/∂r·v| over a driven run of {BALANCE_STEPS} steps ({LARGE} times the problem's), in "
+            f"units of the rounding of its terms; up to {ROUNDED:g} they count as kept.",
+            grid(lambda m, r: _slack(r.slack)),
+        )
 
 
-def _claims(title: str, method: Method, problems: Mapping[str, Problem], results: Mapping[str, Result]) -> list[str]:
+def _slack(slack: tuple[float, float] | None) -> str:
+    return "" if slack is None else " / ".join(f"{part:.2g}" if part <= ROUNDED else f"{part:.1e}" for part in slack)
+
+
+def _claims(
+    title: str,
+    method: Method,
+    spoken: Sequence[str],
+    problems: Mapping[str, Problem],
+    results: Mapping[str, Result],
+) -> list[str]:
     orders = [r.order.measured for r in results.values() if r.order is not None]
     cells = [title, str(method.order), f"{min(orders):.2f} to {max(orders):.2f}" if orders else "–"]
-    for name in PROPERTIES:
+    for name in spoken:
         held, asked = tally(name, problems, results)
         mark = ("✓ " if held == asked else "FAILS ") if name in method.preserves else ""
         cells.append(f"{mark}{held} of {asked}")

@@ -14,6 +14,8 @@ import numpy as np
 
 import passivo as pv
 from passivo.model.system import Model
+from verify import linkages
+from verify.linkages import Bars
 
 library = pv.library
 
@@ -29,6 +31,8 @@ class Problem:
     size     of the inputs `size · sin(1.3 t + 0.7 k)`, k the port component
     laws     port -> Feedback or Relation, in place of such an input; `closed` gives their u from x
     drift    (closed lossless version, step, steps) of the long run; None where there is none worth a long run
+    bars     what a model with constraints is made of
+    places   coordinates and formulas that embed them, where symplecticity is measured in these
     """
 
     name: str
@@ -42,13 +46,26 @@ class Problem:
     laws: Mapping[str, Any] = field(default_factory=dict)
     closed: Callable[[np.ndarray, np.ndarray], Any] | None = None
     drift: tuple[Model, float, int] | None = None
+    bars: Bars | None = None
+    places: tuple[tuple[str, ...], Mapping[str, str]] | None = None
+
+    @property
+    def constrained(self) -> bool:
+        return bool(self.model.constraints)
+
+    @cached_property
+    def chart(self) -> pv.Embedding | None:
+        """The closed version in coordinates of its own."""
+        return pv.Embedding(self.quiet, *self.places) if self.places else None  # type: ignore[arg-type]
 
     @cached_property
     def quadratic(self) -> bool:
-        """Whether the energy is a polynomial of degree 2 at most."""
+        """Whether the energy is a polynomial of degree 2 at most, and no constraint bends it."""
         import sympy as sp
 
         form = self.model.form
+        if self.constrained:
+            return False
         energy = form.energy
         if not form.states:
             return True
@@ -71,7 +88,7 @@ class Problem:
         import sympy as sp
 
         half, odd = divmod(len(self.model.states), 2)
-        if odd or not half or not self.lossless or self.laws:
+        if odd or not half or not self.lossless or self.laws or (self.constrained and not self.places):
             return False
         return self.quiet.form.structure == sp.Matrix(canonical_matrix(half).astype(int))
 
@@ -178,6 +195,14 @@ def _composed() -> Model:
 
 
 LONG = 1_000_000
+SWUNG = {"ax": 0.6, "ay": 0.0, "bx": 0.6, "by": -0.3}  # the upper bar level, the lower one hanging
+JOINTS = pv.Feedback(lambda y: [-0.3 * y[0], -0.2 * pv.atan(y[1])])
+
+
+def _linkage(name: str, model: Model, start: Mapping[str, float], bars: Bars, **more: Any) -> Problem:
+    options: dict[str, Any] = {"step": 0.005, "horizon": 0.25, "drift": (model, 0.005, LONG), **more}
+    return Problem(name, model, start, bars.field, convex=False, bars=bars, **options)
+
 
 PROBLEMS: dict[str, Problem] = {
     problem.name: problem
@@ -321,8 +346,75 @@ PROBLEMS: dict[str, Problem] = {
             lambda x, u: [x[1] / 2.0, -3.0 * x[0] - 0.7 * x[1] / 2.0 + u[0]],
             convex=True,
         ),
+        _linkage(
+            "double_pendulum",
+            library.double_pendulum(),
+            SWUNG,
+            linkages.double_pendulum(),
+            places=(
+                ("q1", "q2"),
+                {
+                    "ax": "la*cos(q1)",
+                    "ay": "la*sin(q1)",
+                    "bx": "la*cos(q1) + lb*cos(q1 + q2)",
+                    "by": "la*sin(q1) + lb*sin(q1 + q2)",
+                },
+            ),
+        ),
+        _linkage(
+            "double_pendulum, feedback",
+            library.double_pendulum(),
+            SWUNG,
+            linkages.double_pendulum(),
+            laws={"joints": JOINTS},
+            closed=lambda x, u: _joints(linkages.double_pendulum_rates(x)),
+            drift=None,
+        ),
+        _linkage(
+            "pendulum_chain",
+            library.pendulum_chain(3),
+            {"x1": 0.2, "y1": 0.0, "x2": 0.2, "y2": -0.2, "x3": 0.4, "y3": -0.2},
+            linkages.chain(3),
+            places=(
+                ("q1", "q2", "q3"),
+                {
+                    f"{axis}{i}": " + ".join(f"{turn}(q{j})*l" for j in range(1, i + 1))
+                    for i in (1, 2, 3)
+                    for axis, turn in (("x", "sin"), ("y", "-cos"))
+                },
+            ),
+        ),
+        _linkage(
+            "four_bar",
+            library.four_bar(),
+            {"ay": 0.1, "bx": 0.4, "by": 0.4},
+            linkages.four_bar(),
+            size=0.01,
+        ),
+        _linkage(
+            "squeezer",
+            library.squeezer(),
+            {"ay": 0.1, "bx": 0.4, "by": 0.4, "cx": -0.4, "cy": 0.4},
+            linkages.squeezer(),
+            step=0.002,
+            horizon=0.05,
+            drift=(library.squeezer(), 0.002, LONG),
+        ),
+        _linkage(
+            "squeezer, friction",
+            library.squeezer(b=2.0),
+            {"ay": 0.1, "bx": 0.4, "by": 0.4, "cx": -0.4, "cy": 0.4},
+            linkages.squeezer(b=2.0),
+            step=0.002,
+            horizon=0.05,
+            drift=None,
+        ),
     )
 }
+
+
+def _joints(y: np.ndarray) -> list[float]:
+    return [-0.3 * y[0], -0.2 * np.arctan(y[1])]
 
 
 def _cubic(right: float) -> float:

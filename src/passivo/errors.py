@@ -24,7 +24,14 @@ class ExpressionError(ModelError):
 
 
 class MethodError(PassivoError, ValueError):
-    """A method that does not apply to the system it was given."""
+    """A method that does not apply to the system it was given; in a network that of `part`."""
+
+    def __init__(self, what: str, part: str = ""):
+        super().__init__(what, part)
+        self.what, self.part = what, part
+
+    def __str__(self) -> str:
+        return f"part {self.part!r}: {self.what}" if self.part else self.what
 
 
 class InputError(PassivoError, ValueError):

@@ -12,6 +12,7 @@ import pytest
 
 import passivo as pv
 from passivo.cli.app import EXAMPLES, execute
+from passivo.cli.options import complete_saved
 from passivo.run.painter import Painter
 from passivo.scenario.scenario import Scenario
 
@@ -87,9 +88,15 @@ def test_formats(capsys):
         (["run", "oscillator", "--out", "/proc/none"], "nothing can be written to /proc/none"),
         (["run", "--write-template", "pendulm"], "did you mean 'pendulum'?"),
         (["compare", "oscillator", "--methods", "AVFF"], "did you mean 'AVF'?"),
-        (["compare", "oscillator", "--methods", ","], "--methods takes all"),
+        (["compare", "oscillator", "--methods", ""], "--methods takes all"),
+        (["compare", "oscillator", "--methods", "Collocation(3)"], "options stand beside the name, as in AVF, or {"),
+        (["compare", "oscillator", "--methods", "AVF,{name: Collocation, stage: 3}"], "did you mean 'stages'?"),
+        (["compare", "oscillator", "--methods", "{AVF"], "--methods {AVF: not YAML"),
         (["compare", "damper"], "has no states"),
+        (["compare", "bouncing_mass"], "a floor that only its method ExactBounce knows of"),
+        (["run", "pendulum", "--method", "Kahan"], "--method Kahan: method: Kahan steps quadratic fields"),
         (["methods", "avf"], "did you mean 'AVF'?"),
+        (["audit", "nowhere"], "nowhere is not a saved run"),
         (["audit", "nowhere.zarr"], "nowhere.zarr is not a saved run"),
         (["reproduce", "borghesan-fg3"], "did you mean 'borghesan-fig3'?"),
         (["reproduce", "borghesan-fig3", "--set", "stepp=1"], "did you mean 'step'?"),
@@ -251,9 +258,28 @@ def test_compare(capsys):
     code, out, _ = call(capsys, "compare", "pendulum", "--methods", "AVF,RK4,ExplicitEuler", "--until", "5")
     assert code == 1 and Path("out/pendulum-compare.png").exists()
     rows = {line.split()[0]: line.split() for line in out.splitlines() if re.match(r"(AVF|RK4|ExplicitEuler) ", line)}
-    assert rows["AVF"][-1] == "exact" and rows["AVF"][3:5] == ["roundoff", "roundoff"]
+    assert rows["AVF"][-1] == "exact" and rows["AVF"][3:7] == ["≈", "0", "≈", "0"]
     assert rows["ExplicitEuler"][-1] == "active" and float(rows["RK4"][2]) < float(rows["AVF"][2])
     assert max(map(len, out.splitlines())) <= 80
+
+
+def test_every_name_is_whole_in_80_columns(capsys):
+    """Those of methods, with the widest figures there are."""
+    from passivo.method.catalogue import GENERAL
+
+    code, out, _ = call(capsys, "compare", "oscillator", "--step", "0.02", "--until", "1")
+    lines = out.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.startswith("method "))
+    assert code == 1 and [line.split()[0] for line in lines[begin + 1 : begin + 1 + len(GENERAL)]] == list(GENERAL)
+    assert "…" not in out and max(map(len, lines)) <= 80
+    assert "left out: ExactBounce (for a mass over a floor)" in out
+
+
+def test_methods_are_named_with_their_options(capsys):
+    chosen = "AVF, {name: Collocation, stages: 3}, {name: Collocation, stages: 1}"
+    code, out, _ = call(capsys, "compare", "pendulum", "--until", "5", "--methods", chosen, "--json")
+    titles = [entry["title"] for entry in json.loads(out)["methods"]]
+    assert code == 0 and titles == ["AVF", "Collocation(stages=3)", "Collocation(stages=1)"]
 
 
 def test_compare_names_what_does_not_apply(capsys):
@@ -273,8 +299,7 @@ def test_compare_where_nothing_applies_is_a_mistake(capsys):
 def test_an_explosion_is_no_rounding(capsys):
     code, out, _ = call(capsys, "compare", "oscillator", "--methods", "ExplicitEuler", "--step", "0.1", "--until", "20")
     (row,) = (line for line in out.splitlines() if line.startswith("ExplicitEuler "))
-    assert code == 2 and "roundoff" not in row and row.endswith("stopped")  # as `run` of the same
-    assert row.split()[3] == "overflow"
+    assert code == 2 and row.split()[3] == "overflow" and row.endswith("stopped")  # as `run` of the same
     assert call(capsys, "run", "oscillator", "--method", "ExplicitEuler", "--step", "0.1", "--until", "20")[0] == 2
 
 
@@ -321,6 +346,8 @@ def test_methods(capsys):
 
 def test_audit(capsys):
     call(capsys, "run", "pendulum", "--until", "1")
+    assert "out is not a saved run; choose from out/pendulum.zarr" in call(capsys, "audit", "out")[2]
+    assert complete_saved("out/p") == ["out/pendulum.zarr"]
     code, out, _ = call(capsys, "audit", "out/pendulum.zarr")
     assert code == 0 and out.startswith("audit passed. recomputed in extended precision: 10 steps checked; exact")
     call(capsys, "run", "pendulum", "--until", "1", "--method", "ExplicitEuler", "--out", "active")

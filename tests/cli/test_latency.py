@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from passivo.cli import latency as cli
-from passivo.cli.app import MISTAKE, execute
+from passivo.cli.app import MISTAKE, PASSIVE, execute
 from passivo.loop.latency import Latency, latency
 
 
@@ -39,6 +39,14 @@ def test_bars_are_drawn_to_an_eighth(long, shown):
 )
 def test_lengths(seconds, shown):
     assert cli.length(seconds) == shown
+
+
+def test_it_is_drawn_as_well(found, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("passivo.loop.latency.latency", lambda *given, watch: found)
+    assert execute(["latency"]) == PASSIVE
+    assert "written  out/latency.png" in capsys.readouterr().out
+    assert {file.name for file in (tmp_path / "out").iterdir()} == {"latency.png", "latency.svg"}
 
 
 def test_a_rate_that_cannot_be(capsys):

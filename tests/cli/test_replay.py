@@ -8,7 +8,7 @@ import pytest
 
 import passivo as pv
 from passivo.cli import commands  # noqa: F401 - registers all commands
-from passivo.cli.app import MISTAKE, PASSIVE, execute
+from passivo.cli.app import ACTIVE, MISTAKE, PASSIVE, execute
 from passivo.loop.touch import StandIn, Touch
 
 
@@ -56,6 +56,15 @@ def test_files_that_are_none_are_told(tmp_path, capsys):
     (tmp_path / "text.mcap").write_text("no recording")
     assert execute(["audit", str(tmp_path / "text.mcap")]) == MISTAKE
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_a_recording_without_the_clamp_says_so_wherever_it_is_shown(tmp_path, capsys):
+    path, chosen = tmp_path / "off.zarr", pv.Scenario.load("wall")
+    with StandIn.of(chosen).sim(engine="python") as device:
+        Touch(chosen, device, pv.Safety(clamp=False), clock="simulated", engine="python").run(0.3, path)
+    for words in ("replay", "audit"):
+        assert execute([words, str(path)]) == ACTIVE
+        assert "clamp was switched off" in " ".join(capsys.readouterr().out.lower().split())
 
 
 def test_an_audit_takes_recordings(recorded, capsys):

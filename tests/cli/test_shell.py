@@ -33,7 +33,8 @@ def test_every_example_in_the_help_runs(name, tmp_path, capsys):
         assert f"\n    {line}\n" in text + "\n"  # as written, in one line
         done = shell(line, tmp_path)
         assert done.stderr == ""
-        assert done.returncode in ((0, 1) if name in ("run", "compare") else (0,)), f"{line}\n{done.stdout}"
+        late = name == "touch" and "held too long" in done.stdout  # so a busy machine may make it active
+        assert done.returncode in ((0, 1) if name in ("run", "compare") or late else (0,)), f"{line}\n{done.stdout}"
         if "--json" in line:
             json.loads(done.stdout)
 
@@ -57,6 +58,7 @@ def test_python_m_passivo(tmp_path):
         ("passivo run oscillator --method Imp", {"ImplicitEuler", "ImplicitMidpoint"}),
         ("passivo reproduce borghesan-fig1", {f"borghesan-fig{n}" for n in (10, 11, 12, 13, 15, 16)}),
         ("passivo run --write-template pen", {"pendulum"}),
+        ("passivo compare oscillator --methods AVF,Colloc", {"AVF,Collocation"}),
     ],
 )
 def test_completion(words, expected, tmp_path):
@@ -64,6 +66,12 @@ def test_completion(words, expected, tmp_path):
     completion = {"_PASSIVO_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(count)}
     done = shell("passivo", tmp_path, **completion)
     assert set(done.stdout.split()) == expected
+
+
+def computed(pid):
+    """CPU seconds of a process: on a busy machine the clock tells nothing."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def test_ctrl_c_leaves_a_run_that_can_be_loaded(tmp_path):
@@ -76,11 +84,13 @@ def test_ctrl_c_leaves_a_run_that_can_be_loaded(tmp_path):
     process = subprocess.Popen(
         [BIN / "passivo", "run", "long.yaml"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )
-    time.sleep(8)  # it has begun to step: there is nothing to compile
+    while computed(process.pid) < 4.0:  # it has begun to step: there is nothing to compile
+        assert process.poll() is None
+        time.sleep(0.1)
     os.killpg(process.pid, signal.SIGINT)
     time.sleep(0.3)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == 130 and "Traceback" not in out + err
     assert err.startswith("stopped: by Ctrl-C at t = ") and "what was computed is kept" in err
     run = load(tmp_path / "out" / "long.zarr")
@@ -97,7 +107,5 @@ def test_a_reader_that_goes_away_costs_nothing(where, tmp_path):
 
 @pytest.mark.parametrize("option", ["", "--json"])
 def test_a_full_disk_is_told(option, tmp_path):
-    if not Path("/dev/full").exists():
-        pytest.skip("no /dev/full here")
     done = shell(f"passivo methods {option} > /dev/full", tmp_path)
     assert done.returncode == 2 and done.stderr == "mistake: the output: No space left on device\n"

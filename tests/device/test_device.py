@@ -300,6 +300,25 @@ def test_a_write_that_fails_stops_the_motors():
         assert called(device)[-1] == "off"
 
 
+@pytest.mark.parametrize(
+    ("what", "sentence"), [("read", "device could not be read: the bus"), ("write", "could not be told its force: the")]
+)
+def test_whatever_a_driver_raises_stops_the_motors(what, sentence, monkeypatch):
+    """A driver of one's own may raise anything; whoever holds the handle must not be left with the last force."""
+
+    def broken(*_):
+        raise OSError("the bus is gone")
+
+    with Stand() as device:
+        device.enable_forces()
+        pressed(device)
+        monkeypatch.setattr(device, f"_{what}", broken)
+        with pytest.raises(pv.DeviceError, match=sentence):
+            device.read() if what == "read" else device.write([-1.0, 0.0, 0.0])
+        assert device.status.life is Life.LOST
+        assert called(device)[-1] == "off"
+
+
 def test_motors_are_not_switched_on_behind_a_clamp_that_cannot_be_built():
     with Stand(clamp=pv.LedgerClamp(mass=[[1.0, 0.0], [0.0, 1.0]])) as device:
         with pytest.raises(pv.InputError, match="3 wide"):

@@ -11,8 +11,13 @@ import pytest
 
 import passivo as pv
 from passivo.device import replay
+from passivo.device.driver import R_SEQUENCE, read_size
 from passivo.device.state import Answer, DeviceInfo, Flags
 from passivo.errors import FileError, InputError
+from passivo.kernel import cache
+from passivo.kernel.module import Piece, assemble
+from passivo.kernel.source import Layout
+from passivo.method.generate import shared_piece
 from passivo.record.columns import Columns
 from passivo.record.facts import facts_of
 from passivo.record.recorder import new_writer
@@ -231,17 +236,34 @@ def test_a_gap_holds_the_reading_before_it(tmp_path, clock):
 def test_in_a_loop_every_tick_finds_its_reading(tmp_path):
     rows = readings(300)  # 0.15 s, 0.1 s of damping at the end, and some more
     with pv.devices.Replay(written(tmp_path / "touch.zarr", rows), axes="x") as device:
-        net = network(device)
-        reports = {
-            engine: pv.Loop(net, clock="simulated", engine=engine).run(seconds=0.15) for engine in ("python", "numba")
-        }
-        report = reports["python"]
+        report = pv.Loop(network(device), clock="simulated", engine="python").run(seconds=0.15)
         assert report.stopped == ""
         assert report.interventions["device"]["reading is old"] == 0
         np.testing.assert_array_equal(report.rows["device.position"][:151], rows["pen.position"][:151])
         assert np.abs(report.rows["device.force"]).max() > 0.1
-        for what in ("device.position", "device.force"):
-            np.testing.assert_array_equal(report.rows[what], reports["numba"].rows[what])
+
+
+def test_machine_code_hears_the_same(tmp_path):
+    """The driver's piece alone: a whole loop takes a minute to compile."""
+    with pv.devices.Replay(written(tmp_path / "touch.zarr", readings(50))) as device:
+        piece, heard = device.driver_piece(), []
+        for engine in ("python", "numba"):
+            layout = Layout()
+            numbers = {"READ": layout.take("READ", read_size(2)), "SAY": layout.take("SAY", 2)}
+            body = piece.piece(layout, numbers)
+            whole = Piece({**body.numbers, "SIZE": layout.size}, body.leaves, body.kernels)
+            entry = "def listen(m, box, tape, now):\n    return hear(m, box, tape, now)"
+            text = assemble("a player", engine, [shared_piece(), whole], [entry])
+            module = cache.load(["player alone", text], lambda text=text: text)
+            memory, box = np.zeros(module.SIZE), np.zeros(1)
+            tape = piece.fill(memory, lambda name, module=module: getattr(module, name), 0, 1.0)
+            rows = []
+            for now in 700.0 + np.arange(0.0, 0.06, 0.4e-3):
+                module.listen(memory, box, tape, now)
+                rows.append(memory.copy())
+            heard.append(np.array(rows))
+    np.testing.assert_array_equal(*heard)
+    assert len(np.unique(heard[0][:, numbers["READ"] + R_SEQUENCE])) == 50
 
 
 def test_a_loop_ends_with_the_recording(tmp_path):

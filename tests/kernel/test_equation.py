@@ -90,7 +90,7 @@ def matrix_and_differences(part, rng, size):
 
     def residual(z):
         m[module.UNKNOWN : module.UNKNOWN + k] = z
-        module.evaluate(m, h)
+        module.assess(m, h)
         return m[module.RESIDUAL : module.RESIDUAL + k].copy()
 
     residual(z)

@@ -13,6 +13,7 @@ from numba.core.runtime import _nrt_python, rtsys
 
 import passivo as pv
 from loop.scenes import wall
+from passivo.loop.kernels import B_TICKS
 
 
 def sim(**options):
@@ -50,27 +51,28 @@ def test_a_million_ticks_at_10_khz_allocate_nothing():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs the C library's usleep")
 def test_who_holds_the_interpreters_lock_for_2_s_holds_no_tick_up():
-    """Were the lock needed, two ticks of three would be missing; a moment in which the machine is busy passes."""
-    hold = ctypes.PyDLL(None).usleep  # PyDLL: the lock is kept during the call
+    """Were the lock needed, every second tick would be missing. 100 Hz: other programs delay a tick by milliseconds,
+    and no deadline is missed by that; `python -m bench loop` shows the same at 1 kHz.
+    """
+    lock = ctypes.PyDLL(None).usleep  # PyDLL: the lock is kept during the call
 
     def ticks(held):
-        looks, over = [], threading.Event()
+        with sim(rate=100.0) as device:
+            loop = pv.Loop(wall(device, 500.0))
+            seen = []
 
-        def look():
-            while not over.wait(0.02):
-                looks.append(time.monotonic())
+            def hold():
+                while loop.book[B_TICKS] < 50:  # the clock runs: what is compiled before takes however long it takes
+                    time.sleep(0.01)
+                seen.append(loop.book[B_TICKS])
+                (lock if held else lambda microseconds: time.sleep(1e-6 * microseconds))(2_000_000)
+                seen.append(loop.book[B_TICKS])
 
-        with sim() as device:
-            loop = pv.Loop(wall(device))
-            threads = [threading.Timer(0.5, hold if held else int, (2_000_000,)), threading.Thread(target=look)]
-            for thread in threads:
-                thread.start()
-            report = loop.run(seconds=3.0)
-            over.set()
-            for thread in threads:
-                thread.join()
-        assert report.ports["device"].passive
-        assert (np.diff(looks).max() > 1.9) == held  # nothing else in Python ran meanwhile
-        return report.ticks / (report.ticks + report.missed)
+            other = threading.Thread(target=hold)
+            other.start()
+            report = loop.run(seconds=4.0)
+            other.join()
+        assert seen[0] < seen[1] < report.ticks  # it was held while the loop ran
+        return report.ticks
 
-    assert any(abs(ticks(held=True) / ticks(held=False) - 1.0) <= 0.02 for _ in range(5))
+    assert any(abs(ticks(held=True) / ticks(held=False) - 1.0) <= 0.02 for _ in range(3))

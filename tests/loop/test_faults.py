@@ -108,6 +108,8 @@ class Bare(pv.Device):
         self.fails_after, self.how = fails_after, how
         self.written, self.reads = [], 0
         self.place, self.speed, self.force, self.then = 1e-4, 0.0, 0.0, time.monotonic()
+        self.pushed = []  # each force, and how far the handle went between the two readings before it
+        self.moved = 0.0
 
     def _open(self):
         return pv.DeviceInfo(model="Bare", driver="bare", axes=("x",), max_force=LIMIT, mass=self.MASS, rate=200.0)
@@ -117,10 +119,11 @@ class Bare(pv.Device):
         if self.how == "read" and self.reads > self.fails_after:
             raise pv.DeviceError("the cable came off")
         if self.how == "stall" and self.reads == self.fails_after:
-            time.sleep(0.4)
+            time.sleep(1.5)
         now = time.monotonic()
         self.speed += (now - self.then) * (self.force - 2.0 * self.speed) / self.MASS
-        self.place, self.then = self.place + (now - self.then) * self.speed, now
+        self.moved, self.then = (now - self.then) * self.speed, now
+        self.place += self.moved
         return pv.DeviceState(np.nan, now, self.reads, (self.place,))
 
     def _write(self, force):
@@ -128,6 +131,7 @@ class Bare(pv.Device):
         if self.how == "write" and len(self.written) > self.fails_after:
             raise OSError("the bus is gone")
         (self.force,) = force
+        self.pushed.append((self.force, self.moved))
 
 
 @pytest.mark.parametrize(
@@ -135,13 +139,37 @@ class Bare(pv.Device):
 )
 def test_a_driver_that_fails_ends_the_loop_with_its_own_words(how, sentence):
     with Bare(fails_after=60, how=how) as device:
-        patience = 0.15 if how == "stall" else 1.0
+        patience = 0.5 if how == "stall" else 1.0
         report = pv.Loop(wall(device), engine="python", safety=pv.Safety(patience=patience)).run(seconds=60.0)
     assert np.isfinite(device.written).all() and np.abs(device.written).max() <= LIMIT
     assert device.written[-1] == (0.0,)
     assert np.isfinite(report.rows["device.force"]).all()
     assert sentence in report.stopped
     assert report.ticks <= 200 and report.seconds < 60.0
+
+
+def test_where_no_tick_comes_the_driver_damps_and_lets_go(monkeypatch):
+    """The loop's own thread does not come back: whoever still runs must take the force away."""
+    with Bare(fails_after=0, how="silent loop") as device:
+        loop = pv.Loop(wall(device), engine="python", safety=pv.Safety(patience=0.3, linger=0.2))
+        pulse, held = loop.module.pulse, []
+
+        def silent(m, *rest):
+            pulse(m, *rest)
+            if device.reads >= 60 and not held:
+                held.append(len(device.pushed))
+                end = time.monotonic() + 60.0
+                while device.status.life == "enabled" and time.monotonic() < end:
+                    time.sleep(0.01)
+
+        monkeypatch.setattr(loop.module, "pulse", silent)
+        report = loop.run(seconds=60.0)
+    assert report.stopped == "device: no tick came for 0.3 s: the handle was damped, and let go"
+    damped = [(force, moved) for force, moved in device.pushed[held[0] :] if force != 0.0]
+    assert len(damped) > 2 and all(force * moved < 0.0 for force, moved in damped)
+    assert np.isfinite(device.written).all() and np.abs(device.written).max() <= LIMIT
+    assert device.written[-1] == (0.0,) and report.seconds < 60.0
+    assert report.ports["device"].kind == "none" or (report.rows["device.force"][-1] == 0.0).all()
 
 
 # -- the recorder's disk --------------------------------------------------------------------------------------------

@@ -211,6 +211,11 @@ def test_the_clamps_limit_keeps_the_norm_within_the_largest_force(limit, max_for
     assert guard.limit == pytest.approx(held, rel=1e-9)
 
 
+def test_a_device_is_not_simulated():
+    with sim() as device, pytest.raises(pv.InputError, match=r"'device' is a device, which only a loop can move"):
+        pv.simulate(wall(device), until=0.1, engine="python")
+
+
 def test_other_junctions_at_a_device_are_refused():
     with sim() as device:
         net = pv.Network()

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
 
 import numpy as np
 import pytest
@@ -88,6 +95,33 @@ def test_a_recording_that_was_cut_is_audited_as_far_as_it_goes(recorded, tmp_pat
     found = pv.audit(path)
     assert found.checked == 150
     assert [f for f in found.findings if "not whole" in f] and len(found.findings) == 1
+
+
+KILLED = """
+    import sys
+    import passivo as pv
+    from loop.scenes import wall
+
+    with pv.devices.Sim(engine="python", operator=pv.operators.push(5.0), start=-5e-3) as device:
+        pv.Loop(wall(device), clock="simulated", engine="python").run(seconds=1e4, record=sys.argv[1])
+"""
+
+
+@pytest.mark.parametrize("ending", [".mcap", ".zarr"])
+def test_a_loop_that_was_killed_left_every_tick_of_its_last_flush(tmp_path, ending):
+    path = tmp_path / f"killed{ending}"
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(command, env=environment) as process:
+        told = 0
+        while told < 300 and process.poll() is None:
+            time.sleep(0.05)
+            with contextlib.suppress(pv.PassivoError):
+                told = len(pv.read_recording(path))
+        process.send_signal(signal.SIGKILL)
+    found = pv.audit(path)
+    assert process.returncode == -signal.SIGKILL and found.checked >= told
+    assert len(found.findings) == 1 and "it ends before it was closed" in found.findings[0], found.findings
 
 
 def test_inputs_and_starts_are_in_the_recording(tmp_path):

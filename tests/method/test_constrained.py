@@ -15,6 +15,7 @@ from scipy.integrate import solve_ivp
 import passivo as pv
 from passivo.errors import ConvergenceError, InputError, MethodError
 from passivo.model.expression import EXTENDED, evaluate
+from passivo.run.certificate import created
 
 SPLITTING, GRADIENT = pv.ConstrainedSplitting(), pv.ConstrainedGradient()
 BOTH = [SPLITTING, GRADIENT]
@@ -320,6 +321,74 @@ def test_the_printed_push_does_not_converge():
     assert min(errors) > 0.1 and np.abs(orders(errors)).max() < 0.05
 
 
+# -- compositions ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("scheme", "order"), [("yoshida4", 4), ("suzuki4", 4), ("yoshida6", 6)])
+@pytest.mark.parametrize("base", BOTH, ids=name_of)
+def test_compositions_have_the_order_they_state(base, scheme, order):
+    """The same u in all strokes. Of ConstrainedGradient order 4 at most: across the constraints p is reflected."""
+    method = pv.Composition(base, scheme)
+    assert method.order == min(order, base.composes)
+    x, u, until = place((0.3, -0.5), (1.0, -1.0)), np.array([0.4, -0.3]), 0.4
+    end = angles(reference(x, u, [until])[-1])
+    parts = [run_to(method, n, until, x, u) for n in (20, 40)]
+    errors = [np.abs(angles(part.state) - end).max() for part in parts]
+    assert orders(errors) == pytest.approx(method.order, abs=0.1)
+    for part in parts:
+        assert np.abs(gaps(part.state[:4])).max() <= 5e-15
+        assert base is GRADIENT or np.abs(jacobian(part.state[:4]) @ (part.state[4:] / MASS)).max() <= 1e-14
+        assert part.verdict.kind == "exact" or base is SPLITTING
+
+
+def test_suzuki_is_nearer_than_yoshida_of_the_same_order():
+    x, u, until = place((0.3, -0.5), (1.0, -1.0)), np.array([0.4, -0.3]), 0.4
+    end = angles(reference(x, u, [until])[-1])
+    far, near = (
+        np.abs(angles(run_to(pv.Composition(SPLITTING, scheme), 20, until, x, u).state) - end).max()
+        for scheme in ("yoshida4", "suzuki4")
+    )
+    assert near < far / 20
+
+
+@pytest.mark.parametrize("scheme", ["yoshida4", "suzuki4", "yoshida6"])
+def test_compositions_of_the_splitting_are_symmetric_and_symplectic(scheme):
+    method, x = pv.Composition(SPLITTING, scheme), place((0.3, -0.5), (2.0, -3.0))
+    assert symplectic_defect(stepped(method, 0.01, lambda _: [0.0, 0.0]), x) <= 1e-10
+    part, rng = compiled(method, 0.01), np.random.default_rng(1)
+    for _ in range(10):
+        u, before = rng.uniform(-2, 2, 2), part.state.copy()
+        part.step(u)
+        part.inputs.reshape(-1, 2)[:] = u
+        assert part.module.tick(part.memory, -0.01) == 0
+        assert np.abs(part.state - before).max() <= 1e-13
+        part.step(u)
+
+
+@pytest.mark.parametrize("base", BOTH, ids=name_of)
+def test_compositions_record_multipliers_and_keep_the_ledger(base):
+    """A linkage with more constraints than inputs: the mean multiplier of a step is that of its strokes."""
+    model, start = pv.library.four_bar(), {"ay": 0.1, "bx": 0.4, "by": 0.4}
+    options = {"start": start, "inputs": {"crank": 0.02}, "engine": "python"}
+    fine = pv.simulate(model, SPLITTING, 1e-4, 0.1, **options)
+    run = pv.simulate(model, pv.Composition(base), 5e-3, 0.1, **options)
+    assert run.verdict.kind == "exact" if base is GRADIENT else run.verdict.bias < 1e-8
+    assert float(run.work["crank"][-1].sum()) == pytest.approx(float(fine.work["crank"][-1].sum()), rel=1e-4)
+    for bar in model.constraints:
+        means = fine[bar].values[1:].reshape(20, 50).mean(axis=1)
+        within = 1e-3 if base is SPLITTING else 0.1  # those of the gradient alternate from stroke to stroke
+        assert np.abs(run[bar].values[1:] - means).max() <= within * np.abs(means).max()
+    assert run.audit().ok
+
+
+def test_compositions_with_constraints_refuse_loss_and_feedback():
+    with pytest.raises(MethodError, match=r"goes back in time .* loses power; take Collocation"):
+        pv.compile(pv.library.squeezer(b=0.1), pv.Composition(GRADIENT), 0.01, engine="python")
+    law = {"joints": pv.Feedback(lambda y: [-y[0], -y[1]])}
+    with pytest.raises(MethodError, match="where a feedback acts"):
+        compiled(pv.Composition(GRADIENT), 0.01, laws=law)
+
+
 # -- energy ----------------------------------------------------------------------------------------------------------
 
 
@@ -440,6 +509,52 @@ def test_balance_of_a_step_of_the_gradient_is_exact(seed, run):
     assert part.verdict.kind == "exact"
 
 
+def test_balance_over_a_thousand_steps_of_any_size():
+    model, start = random_system(1)
+    part = pv.compile(model, GRADIENT, 0.02, start=start, engine="python")
+    before, total = exactly(model, part.state), np.longdouble(0)
+    for k in range(1000):
+        part.step([np.sin(0.1 * k), 0.5], dt=0.02 * (1 + 0.5 * np.cos(k)))
+        total += part.work.sum() - part.lost
+    assert abs(exactly(model, part.state) - before - total) <= 1e-12 * (1 + abs(before))
+    assert part.verdict.kind == "exact" and part.iterations <= 6
+
+
+def test_the_certificate_holds_however_well_the_step_is_solved(monkeypatch):
+    """What constraint forces do counts as left by the solver: the defect is ḡ'F + (ΔH − ḡ·d) also where Ḡ Δr ≠ 0."""
+    model, start = random_system(0)
+    found = {}
+    for corrections in (0, 1, 2, None):
+        part = pv.compile(model, GRADIENT, 0.05, start=start, engine="python")
+        part._section("PROOF", 1)[:] = 1.0
+        if corrections is not None:
+            monkeypatch.setattr(part.module, "chord", careless(part.module, corrections))
+        found[corrections] = 0.0
+        for k in range(10):
+            part.step([np.sin(k), 0.3])
+            _, residual, gap = part._section("PROOF", 3)
+            scale = 1 + abs(part.stored) + part._section("SCALE", 1)[0]
+            assert abs(created(part.module, part.memory) - residual - gap) <= 1e-14 * scale
+            found[corrections] = max(found[corrections], abs(residual))
+        monkeypatch.undo()
+    assert found[None] < 1e-13 < 1e-12 < found[2] < found[1] < found[0]
+
+
+def careless(module, corrections):
+    """A solver that stops after so many Newton corrections and takes what it has for the solution."""
+
+    def chord(m, h):
+        for _ in range(corrections):
+            module.assess(m, h)
+            module.derive(m, h)
+            module.factor(m)
+            module.correct(m)
+            module.apply(m, 1.0)
+        return True
+
+    return chord
+
+
 def test_the_discrete_jacobian_fits_the_increment():
     """Ḡ Δr = Δg: the constraints do no work, so that h λ'Ḡ is what is missing in the momenta's increment."""
     model, start = random_system(0)
@@ -453,6 +568,18 @@ def test_the_discrete_jacobian_fits_the_increment():
     loss = 0.1 + (before[0] + step[0] / 2) ** 2 / 5
     force = (step[4:] / 0.05) + mean[:4] + loss * mean[4:]
     assert abs(force @ step[:4]) < 1e-13 and np.abs(force).max() > 1e-2
+
+
+def test_a_pendulum_on_a_bar_next_to_rest():
+    """1e-9 rad, 10^5 steps of machine code: at most 4 iterations, and the balance is rounding on the bar, which is
+    far above what so small a motion has in energy: ε |λ| l² is 1e-16 J, the motion 1e-18 J."""
+    model = pv.library.pendulum_chain(1)
+    start = pv.consistent(model, {"x1": 2e-10, "y1": -0.2})
+    for method in BOTH:
+        run = pv.simulate(model, method, 1e-3, 100.0, start=start, record_every=1000)
+        assert run.steps == 100_000 and run.iterations <= 4
+        assert np.abs(run["x1"].values).max() <= 1.01e-9
+        assert max(run.verdict.bias, run.verdict.removed) <= 1e-15
 
 
 def test_convex_kinetic_energies():
@@ -537,6 +664,10 @@ def test_a_parameter_that_moves_the_constraints_moves_the_state_and_is_booked():
         r = part.state
         assert abs(r[0] ** 2 + r[1] ** 2 - 0.65**2) < 1e-15 and np.abs(r - state).max() > 0.01
         assert part._account(0)[4] == pytest.approx(part.stored - before, abs=1e-15)
+        near = pv.consistent(part.model.with_params(la=0.65), {"ax": 0.65, "ay": 0.05, "bx": 0.9, "by": 0.1})
+        before, edited = part.stored, part._account(0)[4]
+        part.place(near)  # what the offer gives is entered as edited, too
+        assert part._account(0)[4] - edited == pytest.approx(part.stored - before, abs=1e-15) != 0.0
         part.step([0.1, 0.0])
         state = part.state.copy()
         part.set(g=1.0)  # the constraints stay where they are, and so does the state

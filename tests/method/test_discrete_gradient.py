@@ -121,7 +121,7 @@ def test_orders_on_the_microphone(method, order):
 # -- small increments (spec 2.2) ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("method", ALL, ids=name_of)
+@pytest.mark.parametrize("method", [*ALL, pv.Collocation(2), pv.Collocation(3)], ids=str)
 def test_a_pendulum_next_to_rest(method):
     """1e-9 rad, 10^5 steps of machine code: the balance is roundoff, and Newton takes no more iterations than usual."""
     run = pv.simulate(

@@ -91,6 +91,43 @@ def test_relation(method, model):
         assert part.verdict.kind == "exact"
 
 
+@pytest.mark.parametrize("method", [m for m in IMPLICIT if not isinstance(m, pv.ClosedLoopAVF)], ids=name_of)
+def test_laws_over_several_wide_ports(method):
+    """A Feedback that couples the components of a port 2 wide beside a Relation over another: both hold in the step,
+    and the matrix of Newton's method is the slope of its equation."""
+    model = pv.System(
+        ["a", "b", "c"], "a**4/4 + b**2/2 + cosh(c) + a*b/4",
+        [[0, "1 + c", 0], ["-1 - c", 0, 1], [0, -1, 0]],
+        ports={"one": pv.effort([[1, 0], ["a/2", 1], [0, "cos(b)"]]), "two": pv.flow([[0, 1], [1, "c/3"], ["1/2", 0]])},
+    )  # fmt: skip
+    laws = {
+        "one": pv.Feedback(lambda y: [-pv.atan(y[0] + y[1] / 2), -pv.atan(y[0] / 2 + y[1]) - y[1] ** 3]),
+        "two": pv.Relation(lambda y, u: [y[0] + u[0] + u[0] ** 3 + u[1] / 4, y[1] + u[1] + u[0] / 4]),
+    }
+    part = compiled(model, method, 0.2, start={"a": 1.0, "b": -0.6, "c": 0.8}, laws=laws)
+    for _ in range(20):
+        part.step()
+        (a, b, c, d), (p, q, r, s) = part.mean_output, used(part)
+        assert [p, q] == pytest.approx([-np.arctan(a + b / 2), -np.arctan(a / 2 + b) - b**3], rel=1e-11, abs=1e-13)
+        assert [c + r + r**3 + s / 4, d + s + r / 4] == pytest.approx([0.0, 0.0], abs=1e-12)
+        assert part.work == pytest.approx(0.2 * np.array([a * p, b * q, c * r, d * s]), rel=1e-10, abs=1e-15)
+    assert part.work.sum() < 0
+    module, m, n = part.module, part.memory.copy(), part.module.UNKNOWNS
+
+    def residual(unknown):
+        m[module.UNKNOWN : module.UNKNOWN + n] = unknown
+        module.assess(m, 0.2)
+        return m[module.RESIDUAL : module.RESIDUAL + n].copy()
+
+    at = np.random.default_rng(0).uniform(-0.5, 0.5, n)
+    slopes = np.stack([(residual(at + e) - residual(at - e)) / 2e-6 for e in 1e-6 * np.eye(n)], axis=1)
+    residual(at)
+    module.derive(m, 0.2)
+    assert m[module.MATRIX : module.MATRIX + n * n].reshape(n, n) == pytest.approx(slopes, abs=1e-7)
+    if "energy" in method.preserves:
+        assert part.verdict.kind == "exact"
+
+
 @pytest.mark.parametrize("method", [pv.AVF(), pv.ImplicitMidpoint(), pv.ImplicitEuler()], ids=name_of)
 def test_relation_and_feedback_agree(method):
     """The same law in both forms; with one stage both act between the means."""

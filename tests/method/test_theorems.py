@@ -6,13 +6,13 @@ import pytest
 import passivo as pv
 from identities import compiled, energy
 from strategies import build
-from verify.methods import all_methods
+from verify.methods import general_methods
 
 # compositions go back in time, and refuse loss and feedback; turns need energies that are bowls
 SPECIAL = ("Composition", "StructureSplitting exact")
 KEEPERS = {
     title: method
-    for title, method in all_methods().items()
+    for title, method in general_methods().items()
     if "energy" in method.preserves and not title.startswith(SPECIAL)
 }
 RUNGE_KUTTA = [pv.ExplicitEuler(), pv.ImplicitEuler(), pv.ImplicitMidpoint(), pv.Heun(), pv.RK4()]
@@ -67,6 +67,34 @@ def test_damping_an_observable_output_leads_to_the_origin(method, h):
     stored, part = settle(pv.library.duffing(), method, {"q": 1.5, "p": -1.0}, {"force": brake}, h, steps)
     assert (np.diff(stored) <= 1e-13).all() and np.abs(part.state).max() < 1e-6
     assert part.verdict.kind == "exact" and abs(part.work[0]) <= 1e-12
+
+
+PLANES = (("w1", "w2"), ("w1", "w3"), ("w2", "w3"))
+SPLITTINGS = {
+    "strang": pv.StructureSplitting(PLANES),
+    "turns": pv.StructureSplitting((*PLANES, ()), substep="exact"),
+    "in stages": pv.StructureSplitting(PLANES, (0.2, 0.25, 0.5, 0.25, 0.6, 0.25, 0.5, 0.25, 0.2)),
+}
+
+
+@pytest.mark.parametrize("method", SPLITTINGS.values(), ids=list(SPLITTINGS))
+def test_a_splitting_leads_to_the_origin_too(method):
+    """Theorem III.5: shares >= 0 (20), the brake goes with the last part, its output ω is 0 at the origin only."""
+    law = {"torque": pv.Feedback(lambda y: [-pv.atan(2 * v) for v in y])}
+    start = {"w1": 1.0, "w2": 0.3, "w3": -0.5}
+    stored, part = settle(pv.library.rigid_body(), method, start, law, 0.5, 120)
+    assert (np.diff(stored) <= 1e-15).all() and np.abs(part.state).max() < 1e-6
+    assert part.verdict.kind == "exact"
+
+
+@pytest.mark.parametrize("h", [0.02, 0.2])
+def test_damping_settles_a_linkage(h):
+    """Theorem III.3 with constraints: a double pendulum with damped joints comes to hang at rest."""
+    law = {"joints": pv.Feedback(lambda y: [-0.5 * y[0], -0.3 * pv.atan(y[1])])}
+    start = {"ax": 0.6, "ay": 0.0, "bx": 0.9, "by": 0.0}
+    stored, part = settle(pv.library.double_pendulum(), pv.ConstrainedGradient(), start, law, h, round(30 / h))
+    assert (np.diff(stored) <= 1e-13).all() and part.verdict.kind == "exact"
+    assert part.state[:4] == pytest.approx([0.0, -0.6, 0.0, -0.9], abs=1e-3)
 
 
 @every_keeper

@@ -56,6 +56,8 @@ def test_it_is_described_saved_and_audited(tmp_path):
     run = filtered(law)
     run.save(tmp_path / "run.zarr")
     assert pv.audit(tmp_path / "run.zarr").ok
+    with pytest.raises(pv.PassivoError, match="nothing is known of the energy of the law"):
+        run.certificate  # noqa: B018
     again = pv.load(tmp_path / "run.zarr")
     assert np.array_equal(again["z"], run["z"]) and again.verdict.kind == run.verdict.kind == "exact"
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import passivo as pv
-from passivo.method.catalogue import GENERAL
+from passivo.method.catalogue import GENERAL, suited
 from passivo.run import reference as reference_module
 
 
@@ -154,12 +154,30 @@ def test_all_methods_with_their_verdicts():
     assert given.entries[1].run.verdict.bounded and not given.passive and not given.interrupted
     assert pv.compare(oscillator, [pv.AVF()], 0.1, 2.0, engine="python").passive
     best = sorted(errors(given), key=errors(given).__getitem__)
-    assert best[:4] == ["ExactHold", "Collocation", "Composition", "RK4"]  # the first is exact here
+    assert best[:4] == ["ExactHold", "Composition", "Collocation", "RK4"]  # the first is exact here
     assert all(entry.cost > 1e-7 for entry in given.entries)
     told = json.loads(json.dumps(given.data(), allow_nan=False))
     avf = told["methods"][6]
     assert avf["title"] == "AVF" and avf["order"] == 2 and "energy" in avf["preserves"]
     assert avf["verdict"]["kind"] == "exact" and avf["error"] == given.entries[6].error and avf["iterations"] >= 1
+
+
+def test_models_of_a_special_kind_are_compared_by_what_steps_them():
+    double = pv.library.double_pendulum()
+    assert [type(method) for method in suited(double)] == [pv.ConstrainedSplitting, pv.ConstrainedGradient]
+    ball = pv.library.bouncing_mass()
+    given = pv.compare(ball, [pv.AVF(), pv.ExactBounce()], 0.1, 1.0, start={"q": 0.2}, engine="python")
+    assert given.entries[0].kind == "exact" and given.entries[1].kind == "does not apply"
+    assert "adds a floor to the model" in given.entries[1].reason
+
+
+def test_created_and_removed_are_nothing_where_they_are_roundoff():
+    oscillator = pv.library.oscillator(k=4.0, m=1.0)
+    methods = [pv.AVF(), pv.ImplicitEuler(), pv.ExplicitEuler()]
+    avf, implicit, explicit = pv.compare(oscillator, methods, 0.1, 5.0, start={"q": 0.2}, engine="python").entries
+    assert avf.run.verdict.bias > 0 and avf.created == avf.removed == 0
+    assert implicit.created == 0 and implicit.removed == implicit.run.verdict.removed > 0
+    assert explicit.created == explicit.run.verdict.bias > 0 and explicit.removed == 0
 
 
 def test_titles_tell_methods_of_the_same_class_apart():

@@ -17,6 +17,18 @@ from passivo.scenario.scenario import LIBRARY, Scenario
 
 VALID = [yaml.safe_load(path.read_text()) for path in sorted(LIBRARY.glob("*.yaml"))] + [
     {
+        "system": "pendulum",
+        "method": {"name": "Composition", "base": {"name": "Collocation", "stages": 1}, "scheme": "suzuki4"},
+        "start": {"q": 1.0},
+        "run": {"step": 0.1, "until": 1},
+    },
+    {
+        "system": "pendulum",
+        "method": {"name": "Collocation", "stages": 3},
+        "start": {"q": 1.0},
+        "run": {"step": {"tolerance": 1e-3, "first": 0.1, "least": 1e-3, "most": 0.5, "sizes": {"q": 1}}, "until": 1},
+    },
+    {
         "system": {
             "states": ["q", "p"],
             "energy": "k*q**2/2 + p**2/2 + exp(-q)",
@@ -30,10 +42,11 @@ VALID = [yaml.safe_load(path.read_text()) for path in sorted(LIBRARY.glob("*.yam
         "method": {"name": "SymplecticEuler", "positions": ["q"]},
         "inputs": {"force": {"feedback": "-y0"}},
         "run": {"step": 0.1, "until": 1},
-    }
+    },
 ]
 for document in VALID:
-    document["run"]["until"] = 10 * float(document["run"].get("step", 2e-3))
+    step = document["run"].get("step", 2e-3)
+    document["run"]["until"] = 1.0 if isinstance(step, dict) else 10 * float(step)
 FUZZ = settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NUMBERS = [0, -1, 1e308, -1e308, 1e-320, 2**70, 10**400, float("nan"), float("inf"), True, 1.5, 7]
 TEXTS = [

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import passivo as pv
-from passivo.errors import MethodError, ScenarioError
+from passivo.errors import ScenarioError
 from passivo.method.catalogue import METHODS
 from passivo.network.catalogue import JUNCTIONS
-from passivo.scenario import reader, schema
+from passivo.scenario import choices, reader, schema, systems
 from passivo.scenario.scenario import DEFAULT, LIBRARY, Scenario, built_in, template
 
 SHORT = [(("run", "until"), 0.001, "test")]
@@ -32,7 +32,7 @@ def mistake(tmp_path, text, changes=()):
 
 
 def test_every_library_system_has_a_scenario():
-    assert {*schema.LIBRARY, DEFAULT, "multirate", "object"} == set(built_in())
+    assert {*systems.LIBRARY, DEFAULT, "multirate", "object"} == set(built_in())
 
 
 @pytest.mark.parametrize("name", built_in())
@@ -61,7 +61,7 @@ run: {step: 0.01, until: 0.1}
     run = scenario(tmp_path, text).simulate(engine="python")
     assert run["rod"].attrs["units"] == "N/m" and run.steps == 10
     assert "the constraint 'rod' uses 'k'" in mistake(tmp_path, text.replace("- l**2", "- k**2"))
-    with pytest.raises(MethodError, match=r"take pv\.ConstrainedSplitting\(\)"):
+    with pytest.raises(ScenarioError, match=r"mine.yaml:10: method: AVF .* take ConstrainedSplitting or"):
         scenario(tmp_path, text.replace("ConstrainedSplitting", "AVF")).simulate(engine="python")
     message = mistake(tmp_path, text.replace("x: 0.3", "x: 0.31"))
     assert message.startswith("mine.yaml:") and "does not keep the constraint rod" in message
@@ -75,7 +75,7 @@ def test_the_shipped_schema_is_the_one_of_the_models():
 
 def test_the_schema_knows_systems_methods_and_their_options():
     text = json.dumps(schema.schema())
-    for name in (*schema.LIBRARY, "SymplecticEuler", "variant", "record_every"):
+    for name in (*systems.LIBRARY, "SymplecticEuler", "variant", "record_every"):
         assert f'"{name}"' in text
 
 
@@ -259,7 +259,7 @@ def test_mistakes_name_line_and_mend(tmp_path, text, expected):
 
 
 @pytest.mark.parametrize(
-    ("check", "kinds"), [(schema._method, METHODS), (schema._junction, JUNCTIONS)], ids=["methods", "junctions"]
+    ("check", "kinds"), [(choices.method_of, METHODS), (choices.junction_of, JUNCTIONS)], ids=["methods", "junctions"]
 )
 def test_only_what_a_method_or_junction_can_be_given_is_an_option(check, kinds):
     """Facts of the class (order, nodes, kernels) stand beside its options; they are neither taken nor offered."""
@@ -323,6 +323,23 @@ def test_steps_are_counted_as_the_run_counts_them(tmp_path):
     assert scenario(tmp_path, "system: oscillator\n" + RUN, changes).simulate(engine="python").steps == 1
 
 
+def test_a_method_that_is_refused_late_has_its_place(tmp_path):
+    """Some methods know only when code is made for them."""
+    text = "system: pendulum\nmethod: Kahan\nrun: {step: 0.1, until: 1}\n"
+    with pytest.raises(ScenarioError, match=r"mine.yaml:2: method: Kahan steps quadratic fields"):
+        scenario(tmp_path, text).simulate(engine="python")
+    parts = (
+        "    swing: {system: pendulum, method: AVF, step: 0.1}\n    other: {system: pendulum, method: Kahan, step: 0.1}"
+    )
+    text = f"network:\n  parts:\n{parts}\nrun: {{until: 1}}\n"
+    with pytest.raises(ScenarioError, match=r"mine.yaml:4: network.parts.other.method: Kahan steps quadratic fields"):
+        scenario(tmp_path, text).simulate(engine="python")
+    net = pv.Network()
+    net.add("swing", pv.library.pendulum(), pv.Kahan(), step=0.1)
+    with pytest.raises(pv.MethodError, match="part 'swing': Kahan steps quadratic fields"):
+        pv.simulate(net, until=1.0, engine="python")
+
+
 def test_steps_may_follow_their_error(tmp_path):
     text = "system: pendulum\nstart: {q: 2.0}\nrun: {step: {tolerance: 1.0e-4, sizes: {p: 2}}, until: 1}\n"
     chosen = scenario(tmp_path, text)
@@ -335,6 +352,11 @@ def test_steps_may_follow_their_error(tmp_path):
         ("{tolerance: 2}", "mine.yaml:2: run.step.tolerance: the tolerance of Adaptive lies between 0 and 1, not 2"),
         ("{tolerence: 1e-4}", "there is no key 'tolerence' here; did you mean 'tolerance'?"),
         ("{first: 1e-3}", "run.step.tolerance: is missing"),
+        (
+            "{tolerance: 1e-4, sizes: {r: 1}}",
+            "mine.yaml:2: run.step.sizes.r: sizes of Adaptive name 'r', which is no state",
+        ),
+        ("{tolerance: 1e-4, least: 1e-300}", "mine.yaml:2: run.step.least: must be at least 1e-12 of the run"),
     ):
         told = f"system: pendulum\nrun: {{step: {given}, until: 1}}\n"
         assert expected in mistake(tmp_path, told)

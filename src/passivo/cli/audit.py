@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from passivo.cli.app import ACTIVE, MISTAKE, PASSIVE, Json, command
+from passivo.cli.options import complete_saved
 from passivo.cli.progress import Progress
 from passivo.cli.show import coloured, console, print_json, verdict_data
 
@@ -21,7 +22,9 @@ def audit(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="A run saved by `passivo run` or run.save(...), or the recording of a touch."
+            metavar="FILE",
+            help="A run saved by `passivo run` or run.save(...), or the recording of a touch.",
+            autocompletion=complete_saved,
         ),
     ],
     json: Json = False,

@@ -24,7 +24,6 @@ from passivo.cli.options import (
 )
 from passivo.cli.progress import COMPILES, Progress, shielded, telling
 from passivo.cli.show import coloured, compact, console, counted, headline, print_json, say, table
-from passivo.errors import InputError, nearest
 from passivo.run.painter import Painter
 
 if TYPE_CHECKING:
@@ -35,17 +34,24 @@ if TYPE_CHECKING:
     from passivo.scenario.scenario import Scenario
 
 OVERFLOW = 1e300  # joules; what came so far would have gone on
+ROUNDOFF = "≈ 0"
 
 
 @command("""
     passivo compare oscillator --methods all
     passivo compare pendulum --methods AVF,ImplicitMidpoint,RK4 --step 0.2
     passivo compare oscillator --methods AVF,RK4 --input "force=5*sin(50*t)"
+    passivo compare kepler --methods "AVF, {name: Collocation, stages: 3}"
 """)
 def compare(
     scenario: ScenarioArgument,
     methods: Annotated[
-        str, typer.Option(metavar="all|NAME,...", help="Methods by name.", autocompletion=complete_methods)
+        str,
+        typer.Option(
+            metavar="all|NAME,...",
+            help="Methods by name, or with options: 'AVF, {name: Collocation, stages: 3}'.",
+            autocompletion=complete_methods,
+        ),
     ] = "all",
     step: Step = None,
     until: Until = None,
@@ -72,7 +78,7 @@ def compare(
         with shielded():
             painter.begin(found, files)
             if not json:
-                show(chosen, found)
+                show(chosen, found, "" if listed else others(found))
             with telling("drawing"):
                 painter.finish()
     if json:
@@ -83,26 +89,35 @@ def compare(
 
 
 def parse_methods(text: str) -> list[Method] | None:
-    """The methods named; None for all that suit the model."""
-    from passivo.method.catalogue import METHODS
+    """The methods named, with their options; None for all that suit the model."""
+    from passivo.scenario.choices import methods_of
+    from passivo.scenario.reader import value
 
     if text.strip() == "all":
         return None
-    names = [name.strip() for name in text.split(",") if name.strip()]
-    if not names:
-        raise InputError("--methods takes all, or names such as AVF,RK4")
-    for name in names:
-        if name not in METHODS:
-            raise InputError(f"--methods: there is no method {name!r}; {nearest(name, METHODS)}")
-    return [METHODS[name]() for name in dict.fromkeys(names)]
+    return methods_of(value(f"[{text}]", f"--methods {text}"), "--methods")
+
+
+def others(found: Comparison) -> str:
+    """The methods that are for other kinds of models, and for which."""
+    from passivo.method.catalogue import METHODS, suited
+
+    if found.model.constraints:
+        return "all methods that know nothing of constraints"
+    shown = {type(method) for method in suited(found.model)}
+    kinds: dict[str, list[str]] = {}
+    for name, kind in METHODS.items():
+        if kind not in shown:
+            kinds.setdefault(kind.applies, []).append(name)
+    return "; ".join(f"{', '.join(names)} (for {what})" for what, names in kinds.items())
 
 
 def measure(chosen: Scenario, methods: list[Method] | None) -> tuple[Comparison, int]:
     """The comparison, whole or as far as it came, and the exit code."""
-    from passivo.method.catalogue import GENERAL
+    from passivo.method.catalogue import suited
 
     try:
-        count = len(methods or GENERAL)
+        count = len(methods or suited(chosen.model))
         with Progress(guess=COMPILES * (1 + count) / 3) as progress:  # two at a time, if there is anything to do
             found = chosen.compare(methods, progress.update)
         kinds = {entry.run.verdict.kind for entry in found.entries if entry.run}
@@ -117,7 +132,7 @@ def measure(chosen: Scenario, methods: list[Method] | None) -> tuple[Comparison,
         return found, INTERRUPTED
 
 
-def show(chosen: Scenario, found: Comparison) -> None:
+def show(chosen: Scenario, found: Comparison, left_out: str) -> None:
     out = console()
     headline(out, chosen)
     out.print(f"{counted(found.steps, 'step')} of {found.step:g} s ({found.until:g} s)\n")
@@ -127,8 +142,13 @@ def show(chosen: Scenario, found: Comparison) -> None:
         if entry.reason:
             named = entry.reason.startswith(f"{entry.title} ")
             out.print(entry.reason if named else f"{entry.title}: {entry.reason}", style="dim")
-    out.print(meanings(found))
-    out.print()
+    if left_out:
+        out.print(f"left out: {left_out}", style="dim")
+    if left_out or any(entry.reason for entry in found.entries):
+        out.print()
+    if any(entry.run for entry in found.entries):
+        out.print(meanings(found))
+        out.print()
 
 
 def meanings(found: Comparison) -> Table:
@@ -138,62 +158,46 @@ def meanings(found: Comparison) -> Table:
     if found.reference.found:
         known = f"largest deviation from a reference known to {compact(found.reference.accuracy, 2)}"
         grid.add_row("error", f"{known}, as a share of a state's largest value")
-    if any(entry.error is not None and not told(entry, found) for entry in found.entries):
-        grid.add_row("", "~: not to be trusted, the reference itself is no better; a shorter --until may help")
+    if any(entry.error is not None and not found.told(entry) for entry in found.entries):
+        grid.add_row("~", "not to be trusted, the reference itself is no better; a shorter --until may help")
     grid.add_row("created", "most energy the numerics made in any stretch of time, in joules")
     grid.add_row("removed", "most energy they took away")
-    grid.add_row("per step", "on this machine, ledger included")
+    ran = [entry for entry in found.entries if entry.run]
+    if not all(entry.created and entry.removed for entry in ran):
+        grid.add_row(ROUNDOFF, "nothing but roundoff")
+    grid.add_row("cost", "of a step on this machine, ledger included")
     return grid
 
 
 def comparison_table(found: Comparison) -> Table:
-    names = ("method", "order", "error", "created", "removed", "per step", "verdict")
+    names = ("method", "order", "error", "created", "removed", "cost", "verdict")
     grid = table(*names, left=("method", "verdict"))
     for entry in found.entries:
-        if entry.run is None:
-            grid.add_row(entry.title, str(entry.method.order), "", "", "", "", "does not apply", style="dim")
-            continue
-        verdict = entry.run.verdict
-        grid.add_row(
-            entry.title,
-            str(entry.method.order),
-            error(entry, found),
-            "roundoff" if verdict.kind in ("exact", "passive") else energy(verdict.bias, entry),
-            "roundoff" if verdict.kind == "exact" else energy(verdict.removed, entry),
-            per_step(entry.cost),
-            coloured(kind(entry), verdict.kind),
-        )
+        cells: list[Any] = ["", "", "", "", entry.kind]
+        if entry.run is not None:
+            cells = [error(entry, found), energy(entry.created, entry), energy(entry.removed, entry), cost(entry)]
+            cells.append(coloured(entry.kind, entry.run.verdict.kind))
+        grid.add_row(entry.title, str(entry.method.order), *cells, style="" if entry.run else "dim")
     return grid
-
-
-def kind(entry: Entry) -> str:
-    verdict: Any = entry.run and entry.run.verdict
-    if verdict.kind == "none":
-        return "stopped"
-    return "active, bounded" if verdict.lends else verdict.kind
 
 
 def error(entry: Entry, found: Comparison) -> str:
     if entry.error is None:
         return ""
-    return compact(entry.error, 2) if told(entry, found) else f"~{compact(entry.error, 2)}"
+    return compact(entry.error, 2) if found.told(entry) else f"~{compact(entry.error, 1)}"
 
 
-def told(entry: Entry, found: Comparison) -> bool:
-    """Whether the reference is good enough for the error to mean something."""
-    return entry.error is not None and entry.error >= 3 * found.reference.accuracy
+def energy(value: float, entry: Entry) -> Any:
+    """Joules, or the word where there is more than can be summed; where there is nothing no figure draws the eye."""
+    from rich.text import Text
 
-
-def energy(value: float, entry: Entry) -> str:
-    """Joules, or the word where a sum of roundings is all there is, or more than can be summed."""
     run: Any = entry.run
     if run.stopped and value > OVERFLOW:
         return "overflow"
-    tiny = run.verdict.kind != "none" and value <= run.verdict.roundoff * run.steps**0.5
-    return "roundoff" if tiny else compact(value)
+    return compact(value) if value else Text(ROUNDOFF, style="dim")
 
 
-def per_step(seconds: float | None) -> str:
-    if seconds is None:
+def cost(entry: Entry) -> str:
+    if entry.cost is None:
         return ""
-    return f"{seconds * 1e9:.0f} ns" if seconds < 1e-6 else f"{seconds * 1e6:.3g} µs"
+    return f"{entry.cost * 1e9:.0f} ns" if entry.cost < 1e-6 else f"{entry.cost * 1e6:.3g} µs"

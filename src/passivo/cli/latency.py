@@ -33,7 +33,7 @@ def latency(
     rate: Annotated[float, typer.Option(metavar="HZ", help="Ticks per second.")] = 1000.0,
     seconds: Annotated[float, typer.Option(metavar="SECONDS", help="How long; Ctrl-C ends it sooner.")] = 30.0,
     load: Annotated[bool, typer.Option("--load", help="Beside one busy process for each core.")] = False,
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for a picture; default: none.")] = None,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Folder for the picture.")] = Path("out"),
     json: Json = False,
 ) -> int:
     """Measure how late ticks begin on this machine.
@@ -43,7 +43,7 @@ def latency(
     """
     from passivo.loop.latency import latency as measured
 
-    files = writable(out, "latency.png", "latency.svg") if out is not None else []
+    files = writable(out, "latency.png", "latency.svg")
 
     @contextmanager
     def watch(loop: Loop) -> Iterator[None]:

@@ -23,6 +23,12 @@ def complete_scenario(incomplete: str) -> list[str]:
     return [name for name in (*built_in(), *files) if name.startswith(incomplete)]
 
 
+def complete_saved(incomplete: str) -> list[str]:
+    """Saved runs and recordings, here and in folders below."""
+    found = (path for kind in ("zarr", "mcap") for path in (*Path().glob(f"*.{kind}"), *Path().glob(f"*/*.{kind}")))
+    return [name for name in sorted(map(str, found)) if name.startswith(incomplete)]
+
+
 def complete_template(incomplete: str) -> list[str]:
     return [name for name in built_in() if name.startswith(incomplete)]
 

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from passivo.cli.app import ACTIVE, PASSIVE, Json, command
-from passivo.cli.options import Set, assignments, writable
+from passivo.cli.options import Set, assignments, complete_saved, writable
 from passivo.cli.progress import Progress, shielded
 from passivo.cli.show import coloured, console, print_json, printable, say
-from passivo.cli.touch import facts, report_data
+from passivo.cli.touch import UNCLAMPED, facts, report_data
 from passivo.errors import InputError
 
 
@@ -22,7 +22,10 @@ from passivo.errors import InputError
     passivo replay touch.mcap --set wall.k=2e3 --out pictures
 """)
 def replay(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A recording: FILE.mcap or FILE.zarr.")],
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="A recording: FILE.mcap or FILE.zarr.", autocompletion=complete_saved),
+    ],
     set_: Set = None,
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for a picture; default: none.")] = None,
     json: Json = False,
@@ -58,6 +61,8 @@ def replay(
         return code
     screen = console()
     screen.print(f"{printable(recording.sentence)}\n", soft_wrap=True)
+    if not report.safety.clamp:
+        screen.print(f"{UNCLAMPED}\n", style="bold red")
     for one in felt:
         screen.print(coloured(f"port of {one.name}: {report.ports[one.name]}", report.ports[one.name].kind))
         for line in one.lines:

@@ -122,8 +122,9 @@ def list_figures(json: bool) -> int:
         found = figures().items()
         print_json({k: {"title": f.title, "source": f.source, "params": dict(f.params)} for k, f in found})
         return PASSIVE
-    grid = table("figure", "shows", "--set", left=("figure", "shows", "--set"))
+    grid = table("figure", "shows, and what can be set", left=("figure", "shows, and what can be set"))
     for name, item in figures().items():
-        grid.add_row(name, item.title, ", ".join(f"{key}={value:g}" for key, value in item.params.items()))
+        grid.add_row(name, item.title)
+        grid.add_row("", ", ".join(f"{key}={value:g}" for key, value in item.params.items()), style="dim")
     console().print(grid)
     return PASSIVE

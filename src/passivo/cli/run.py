@@ -147,8 +147,9 @@ def show(chosen: Scenario, result: Run | NetworkRun) -> None:
 
 def suggest(chosen: Scenario, files: list[Path], source: str) -> None:
     saved = [f"passivo audit {shlex.quote(str(file))}" for file in files if file.suffix == ".zarr"]
-    alone = chosen.model.states and chosen.method is not None and isinstance(chosen.step, float)
-    other = [f"passivo compare {shlex.quote(source)} --methods all"] if alone else []
+    method = chosen.method
+    alike = chosen.model.states and method is not None and not method.adds and isinstance(chosen.step, float)
+    other = [f"passivo compare {shlex.quote(source)} --methods all"] if alike else []
     for i, line in enumerate(saved + other):
         say(f"          {line}" if i else f"\nTry next: {line}")
 

@@ -92,7 +92,7 @@ def ledger_table(run: Run | NetworkRun) -> Table:
         verdict = verdict_of(run, name)
         numbers = [before["stored"], *(after[key] for key in ("stored", "work", "lost", "created"))]
         style = "bold" if name == "total" else ""
-        grid.add_row(name, *map(compact, numbers), coloured(verdict.kind, verdict.kind), style=style)
+        grid.add_row(name, *map(compact, numbers), coloured(verdict.title, verdict.kind), style=style)
     return grid
 
 

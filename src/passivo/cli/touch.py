@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 PER_SECOND = 5  # how often the status is written
 RECORDINGS = (".mcap", ".zarr")
 UNCLAMPED = (
-    "THE ENERGY CLAMP WAS SWITCHED OFF (--no-clamp): nothing kept the program from pushing energy into the hand. "
+    "THE ENERGY CLAMP WAS SWITCHED OFF: nothing kept the program from pushing energy into the hand. "
     "What was felt here was not safe, whatever the verdict says."
 )
 WARNING = (

@@ -230,10 +230,12 @@ class Device(ABC):
             state = take()
             if state.flags & Flags.UNPLUGGED:
                 raise DeviceError(f"{self.name} was unplugged")
-        except DeviceError as error:
+        except Exception as error:
             self._off()
-            self._life, self._why = Life.LOST, str(error)
-            raise
+            self._life, self._why = Life.LOST, str(error) or type(error).__name__
+            if isinstance(error, DeviceError):
+                raise
+            raise DeviceError(f"{self.name} could not be read: {self._why}") from error
         self._last = state
         return state
 
@@ -257,9 +259,12 @@ class Device(ABC):
         cut = self._guard(self._last, wanted)
         try:
             self._write(self.spread(self._standing))
-        except DeviceError as error:
-            self.stop(str(error))
-            raise
+        except Exception as error:
+            why = str(error) or type(error).__name__
+            self.stop(why)
+            if isinstance(error, DeviceError):
+                raise
+            raise DeviceError(f"{self.name} could not be told its force: {why}") from error
         if cut:
             return Answer.LATE
         if not (finite and np.allclose(self._standing, wanted, rtol=1e-9, atol=1e-12)):

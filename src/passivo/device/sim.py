@@ -15,7 +15,7 @@ from passivo.device import driver
 from passivo.device.device import Device
 from passivo.device.driver import Driver, read_size, sources
 from passivo.device.state import DeviceInfo, DeviceState, Flags
-from passivo.errors import DeviceError, InputError, nearest
+from passivo.errors import DeviceError, InputError, nearest, quoted
 from passivo.kernel import cache
 from passivo.method.generate import Engine, part_piece, shared_piece, traced
 from passivo.method.one_stage import AVF
@@ -28,6 +28,7 @@ from passivo.run.operators import Operator, push
 
 if TYPE_CHECKING:
     from passivo.device.driver import *
+    from passivo.kernel.clock import wait_until
     from passivo.kernel.module import Piece
     from passivo.provided import *
 
@@ -54,7 +55,9 @@ SIM_TAPE_COUNT = 13
 SIM_TAPE_RATE = 14
 SIM_FAULTS = 15  # number of faults
 SIM_FAILED = 16  # the physics could not be stepped
-SIM_HEAD = 17
+SIM_DUE = 17  # when the device has its next reading, where it paces, and the time between two
+SIM_PERIOD = 18
+SIM_HEAD = 19
 
 MOST_FAULTS = 64
 KINDS = ("nan", "infinite", "frozen", "backwards", "stall", "unplug", "jump")
@@ -116,6 +119,12 @@ def hear(m, box, tape, now):
     if lost:  # the last reading comes again
         m[READ + R_SEQUENCE] -= 1.0
     return now
+
+
+def await_reading(m, box, patience, deadline, spec):
+    """Until there is a reading by the device's own clock; one that nobody waited for is lost."""
+    m[SIM + SIM_DUE] = max(m[SIM + SIM_DUE], m[SIM + SIM_TIME]) + m[SIM + SIM_PERIOD]
+    return wait_until(m[SIM + SIM_DUE], 0.0, spec)
 
 
 def travel(m, tape, now):
@@ -280,6 +289,8 @@ class Sim(Device):
             raise InputError(f"Sim's seed is a whole number from 0, not {seed!r}")
         if pace not in get_args(Pace):
             raise InputError(f"Sim's pace is 'client' or 'device', not {pace!r}")
+        if engine not in get_args(Engine):
+            raise InputError(f"there is no engine {quoted(engine)}; {nearest(str(engine), get_args(Engine))}")
         if degrees_of_freedom not in (1, 2, 3):
             raise InputError(f"a Sim has 1, 2 or 3 degrees of freedom, not {degrees_of_freedom!r}")
         if operator is not None and not isinstance(operator, Operator):
@@ -354,7 +365,7 @@ class Sim(Device):
 
     def driver_piece(self) -> Driver:
         formulas = traced(self.body, self.laws)
-        key = ["sim", self.dof, self.delay, sorted(formulas.items()), sources(sys.modules[__name__], driver)]
+        key = ["sim", self.dof, self.delay, self.pace, sorted(formulas.items()), sources(sys.modules[__name__], driver)]
         return Driver(key, lambda layout, extra: self._piece(formulas, layout, extra), self._fill)
 
     def _piece(self, formulas: Mapping[str, Any], layout: Any, numbers: Mapping[str, Any]) -> Piece:
@@ -378,8 +389,13 @@ class Sim(Device):
         return Piece(
             {**body.numbers, **own, **places, **more, **numbers},
             body.leaves,
-            (*body.kernels, uniform, travel, hear, arrange, say),
+            (*body.kernels, uniform, travel, hear, arrange, say, *([await_reading] if self.pace == "device" else [])),
         )
+
+    @property
+    def _period(self) -> float:
+        """Seconds between two readings, where the device paces."""
+        return 1.0 / (self.rate * (1.0 + self.drift))
 
     def seated(self, memory: np.ndarray, number: Callable[[str], int]) -> None:
         self._seat = (memory, number("SIM"))
@@ -392,7 +408,7 @@ class Sim(Device):
         memory[number("STATE") : number("STATE") + self.dof] = self.start
         head = {
             SIM_RANDOM: seeded(self.seed), SIM_WATCHDOG: self.watchdog or 0.0,
-            SIM_LONGEST: min(FINEST, 1.0 / self.rate),
+            SIM_LONGEST: min(FINEST, 1.0 / self.rate), SIM_PERIOD: self._period,
             SIM_ENCODER: self.encoder, SIM_JITTER: self.jitter / self.rate, SIM_DROPPED: self.dropped,
             SIM_TAPE: tape_at, SIM_TAPE_COUNT: len(values), SIM_TAPE_RATE: rate, SIM_FAULTS: len(self.faults),
         }  # fmt: skip
@@ -446,8 +462,8 @@ class Sim(Device):
         return self._state(time.monotonic())
 
     def _wait(self, timeout: float) -> DeviceState:
-        now, period = time.monotonic(), 1.0 / (self.rate * (1.0 + self.drift))
-        due = max(self._due + period, now) if self._due else now
+        now = time.monotonic()
+        due = max(self._due + self._period, now) if self._due else now
         if due - now > timeout:
             raise DeviceError(f"{self.name} gave no reading within {timeout:g} s; its rate is {self.rate:g} Hz")
         self._due = due

@@ -48,11 +48,20 @@ def feed(m, table, row):
         m[INPUT + j] = table[row, j]
 
 
+def size_of(m, reach, i):
+    """Against what the error of a state counts: the largest that any state of its kind has been, now included."""
+    size = reach[i]
+    for j in range(STATES):
+        if reach[STATES + j] == reach[STATES + i]:
+            size = max(size, reach[j], abs(m[STATE + j]))
+    return size
+
+
 def adapt(m, whole, kept, reach, pace, table, out, sizes, rows, every):
     """One pair of steps with the inputs `table`: of the whole step, of its first half, of its second.
 
-    `reach` holds the size of each state, against which its error counts. Returns the rows kept so far; STATUS says how
-    it went. Where the pair was taken back, time stands still and `pace` proposes a smaller one.
+    `reach` holds the largest each state has been, and then the kind of each by number. Returns the rows kept so far;
+    STATUS says how it went. Where the pair was taken back, time stands still and `pace` proposes a smaller one.
     """
     h = proposed(m, pace)
     for i in range(SIZE):
@@ -73,7 +82,7 @@ def adapt(m, whole, kept, reach, pace, table, out, sizes, rows, every):
             at += 1
     error = 0.0
     for i in range(STATES):
-        size = max(reach[i], abs(m[STATE + i]))
+        size = size_of(m, reach, i)
         if size > 0.0:
             error = max(error, abs(whole[STATE + i] - m[STATE + i]) / size)
     error /= 2.0 ** pace[P_ORDER] - 1.0
@@ -106,4 +115,4 @@ def adapt_all(m, whole, kept, reach, pace, table, out, sizes, every):
     return rows
 
 
-ENTRIES = (left_of, proposed, feed, adapt, adapt_all)
+ENTRIES = (left_of, proposed, feed, size_of, adapt, adapt_all)

@@ -55,6 +55,11 @@ class Verdict:
         return self.bounded and self.removed >= self.bias / 2
 
     @property
+    def title(self) -> str:
+        """The kind, as tables and pictures name it."""
+        return "active, bounded" if self.kind == "active" and self.lends else self.kind
+
+    @property
     def sentence(self) -> str:
         if self.kind != "none":
             return self._told(self.kind)

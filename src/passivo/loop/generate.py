@@ -89,7 +89,7 @@ def pacing(places: Sequence[Seat]) -> Seat | None:
     a clock of the loop's own, readings would lie for up to a period before they are answered.
     """
     boxed = [seat for seat in places if seat.driver.boxed]
-    owning = [seat for seat in boxed if seat.device.info.owns_clock]
+    owning = [seat for seat in places if seat.device.info.owns_clock]
     if len(owning) > 1:
         raise InputError(
             f"{' and '.join(seat.part for seat in owning)} both own the clock; only one device of a loop may"

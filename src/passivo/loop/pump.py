@@ -25,11 +25,11 @@ from passivo.device.driver import (
 from passivo.device.state import DeviceState, Flags
 from passivo.kernel.atomics import load_acquire, store_release
 from passivo.kernel.clock import monotonic, wait_until
+from passivo.network.guard import Guard
 
-PATIENCE = 0.02  # seconds without an answer of the loop, after which the handle is damped
-LINGER = 0.1  # seconds of damping before no force acts any more
-DRAG_SHARE = 0.1  # of mass × rate
-SILENCE = 0.05  # seconds without a reading after which a device is lost
+FIRST = 1.0  # seconds until the first answer at least; no force acts before
+LOOK = 0.02  # seconds between two looks whether it is over
+SILENCE = 0.05  # seconds without a reading after which a device is lost, unless safety is more patient
 
 
 @njit(nogil=True, cache=True)
@@ -61,60 +61,79 @@ def answer(box: Any, at: int, size: int, force: Any, patience: float, spec: Any)
 class Pump(threading.Thread):
     """Reads, publishes, waits for the loop's answer, writes; where the device fails, says so to the loop and ends.
 
-    Where the loop does not answer, the handle is damped for a while, and then no force acts.
+    It is the watchdog of a driver in Python: where no tick of the loop comes for `guard.patience`, the handle is damped
+    for `guard.linger`, and then no force acts. The loop is told that it has no device any more: what it believes of its
+    force is no longer true, and no ledger could be kept of it.
+
+    A reading is never overwritten while the loop may copy it: each is answered before the next one is published, but
+    for the last of all, and that stands in the other place.
     """
 
-    def __init__(self, device: Device, box: np.ndarray, at: int, most: float):
+    def __init__(self, device: Device, box: np.ndarray, at: int, guard: Guard):
         super().__init__(name=f"passivo {device.name}", daemon=True)
-        self.device, self.box, self.at, self.most = device, box, at, most  # N
+        self.device, self.box, self.at, self.guard = device, box, at, guard
         axes = device.info.degrees_of_freedom
         self.reading, self.force = np.full(read_size(axes), np.nan), np.zeros(axes)
         self.spec = np.zeros(2, dtype=np.int64)
         self.over = threading.Event()
         self.failure = ""
+        self.patience = max(FIRST, guard.patience)
         self.seen: Any = ()  # place and host time of the last two readings
         answer(box, at, len(self.reading), self.force, 0.0, self.spec)  # compiled before it is needed
 
-    def start(self) -> None:
-        """The first reading is there when this returns."""
+    def greet(self) -> None:
+        """Before the start: the first reading, for the loop to find."""
         self._publish(self._next())
-        super().start()
 
     def run(self) -> None:
-        silent = 0.0
         try:
-            while not self.over.is_set():
-                if answer(self.box, self.at, len(self.reading), self.force, PATIENCE, self.spec):
-                    silent = 0.0
-                    self.device._write(tuple(self.force.tolist()))
-                elif not self.over.is_set():
-                    silent = silent or time.monotonic()
-                    self._calm(time.monotonic() - silent)
+            while self._answered():
+                self.patience = self.guard.patience
+                self.device._write(tuple(self.force.tolist()))
                 self._publish(self._next())
+            if not self.over.is_set():
+                self._unplug(f"no tick came for {self.patience:g} s: the handle was damped, and let go")
+                self._calm()
         except Exception as error:
-            self.failure = str(error) or type(error).__name__
+            self._unplug(str(error) or type(error).__name__)
+        if self.failure:
             self.device.stop(self.failure)
-            self._unplugged()
 
-    def _calm(self, silence: float) -> None:
-        """The loop is silent: damp the handle by what the last two readings say, then let go."""
-        (x0, t0), (x1, t1) = self.seen
-        drag = DRAG_SHARE * self.device.info.mass * self.device.info.rate if silence < LINGER else 0.0
-        push = -drag * (x1 - x0) / max(t1 - t0, 0.5 / self.device.info.rate)
-        size = float(np.linalg.norm(push))
-        if not np.isfinite(size):
-            push = np.zeros_like(push)
-        elif size > self.most:
-            push *= self.most / size
-        self.device._write(tuple(push.tolist()))
+    def _answered(self) -> bool:
+        """Wait for the loop's answer; False where it is over, or none came in time."""
+        last = time.monotonic() + self.patience
+        while not self.over.is_set():
+            left = last - time.monotonic()
+            if answer(self.box, self.at, len(self.reading), self.force, max(min(left, LOOK), 0.0), self.spec):
+                return True
+            if left <= 0.0:
+                return False
+        return False
+
+    def _calm(self) -> None:
+        """The loop is silent: damp the handle by what the last two readings say, for as long as safety wants."""
+        end, used = time.monotonic() + self.guard.linger, list(self.device.indices)
+        while time.monotonic() < end and not self.over.is_set():
+            (x0, t0), (x1, t1) = self.seen
+            push = -self.guard.drag * (x1 - x0)[used] / max(t1 - t0, 0.5 / self.device.info.rate)
+            size = float(np.linalg.norm(push))
+            if not np.isfinite(size):
+                push = np.zeros_like(push)
+            elif size > self.guard.most:
+                push *= self.guard.most / size
+            self.device._write(self.device.spread(push))
+            self._note(self._next())
 
     def _next(self) -> DeviceState:
         """The next reading; a device that is silent for long is lost, and its force must not stay for longer."""
-        return self.device.wait_tick(max(SILENCE, 5.0 / self.device.info.rate))
+        return self.device.wait_tick(max(SILENCE, 5.0 / self.device.info.rate, self.guard.patience))
 
-    def _publish(self, state: DeviceState) -> None:
+    def _note(self, state: DeviceState) -> None:
         here = (np.array(state.position, dtype=float), state.host_time)
         self.seen = (self.seen[1] if self.seen else here, here)
+
+    def _publish(self, state: DeviceState) -> None:
+        self._note(state)
         r, n = self.reading, len(self.force)
         r[R_TIME], r[R_HOST], r[R_SEQUENCE] = state.device_time, state.host_time, state.sequence
         r[R_FLAGS], r[R_BUTTONS], r[R_GRIPPER] = int(state.flags), state.buttons, state.gripper
@@ -123,7 +142,11 @@ class Pump(threading.Thread):
         r[R_POSITION + n : R_POSITION + 2 * n] = state.velocity if len(state.velocity) == n else np.nan
         publish(self.box, self.at, r)
 
-    def _unplugged(self) -> None:
+    def _unplug(self, why: str) -> None:
+        """The last of all readings: there is no device any more. The first reason is the one that is told."""
+        if self.failure:
+            return
+        self.failure = why
         self.reading[R_FLAGS] = int(Flags.UNPLUGGED)
         self.reading[R_SEQUENCE] += 1.0
         publish(self.box, self.at, self.reading)

@@ -72,7 +72,10 @@ def _audited(recording: Recording, progress: Progress) -> Audit:
             findings.append(f"{name} differs from the repeated loop, first at tick {tick}")
     for device in recording.header["axes"]:
         findings += _port(recording, rows, device)
-    return Audit("every tick repeated from its readings, bit for bit", len(rows), report.leading, findings)
+    how = "every tick repeated from its readings, bit for bit"
+    if not report.safety.clamp:
+        how += ", of a loop whose energy clamp was switched off"
+    return Audit(how, len(rows), report.leading, findings)
 
 
 def _port(recording: Recording, rows: np.ndarray, device: str) -> list[str]:

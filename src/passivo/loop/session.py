@@ -227,6 +227,8 @@ class Session:
             self.ready.wait()
             for part, pump in pumps.items():  # only now, so that the first readings are fresh
                 stack.callback(self._finish, part, pump)
+                pump.greet()
+            for pump in pumps.values():
                 pump.start()
             self.served = True
             self.begin.set()
@@ -238,8 +240,8 @@ class Session:
         return self._report(stolen_seconds() - stolen, "" if recorder is None else recorder.sentence)
 
     def _pump(self, seat: Seat) -> Pump:
-        most = self.loop.safety.max_force or seat.device.info.max_force
-        return Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")]), most)
+        guard: Any = seat.connection.through
+        return Pump(seat.device, self.box, int(self.memory[self.number(seat, "BOX")]), guard)
 
     def _leave(self) -> None:
         """Whatever happened here, the loop's thread does not stay behind."""

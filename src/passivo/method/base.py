@@ -25,6 +25,8 @@ class Method(ABC):
                "quadratic energy"  the same where the energy is quadratic
                "convex passivity"  created <= 0 where the energy is convex
                "symplectic"        the flow of a closed lossless canonical system is symplectic
+               "constraints"       they hold to rounding after every step
+               "constraint rates"  so do their rates, ∂H/∂p·∂g/∂r = 0
                "booked energy"     whatever a step creates stands in the method's own book
     applies    the systems it takes, in a few words; `for_model` and `write` refuse the others
     nodes      where in the step the inputs are read, as shares of it
@@ -36,7 +38,9 @@ class Method(ABC):
     strokes         (share of the step, kind) of each stroke, for methods that step by these (`method/strokes.py`)
     certifies       a step can say what its balance rests on: `run.certificate`
     symmetric       a step of −h undoes a step of h; with strokes and order 2, a `Composition` can be made of it
+    composes        the highest order that a `Composition` of it can have
     keeps_constraints  it steps models with constraints (spec 3), and no others
+    adds            in words, what it steps that the model does not state: no other method solves the same problem
     """
 
     order: ClassVar[int]
@@ -48,11 +52,13 @@ class Method(ABC):
     works_at_start: ClassVar[Any] = False
     needs_energy: ClassVar[bool] = False
     domain: ClassVar[str] = ""
+    adds: ClassVar[str] = ""
     keeps_constraints: ClassVar[bool] = False
     counters: ClassVar[tuple[str, ...]] = ()
     allowance_share: ClassVar[float] = 0.0
     strokes: ClassVar[Any] = ()
     symmetric: ClassVar[bool] = False
+    composes: ClassVar[int] = 6
     certifies: ClassVar[bool] = False
 
     def describe(self) -> dict[str, Any]:

@@ -91,6 +91,7 @@ class ExactBounce(Method):
     order: ClassVar = 2  # in the instants of inputs that vary; exact where they are held
     preserves: ClassVar = ("energy",)
     applies: ClassVar = "a mass over a floor"
+    adds: ClassVar = "a floor"
     nodes: ClassVar = (0.0,)
     kernels: ClassVar = (fall, advance)
     needs_energy: ClassVar = True

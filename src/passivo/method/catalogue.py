@@ -34,10 +34,9 @@ GENERAL = {name: cls for name, cls in METHODS.items() if cls not in SPECIAL}
 
 def suited(model: Any) -> list[Method]:
     """All methods for a model that is not of a special kind; for one with constraints those that keep them."""
-    chosen = (
-        GENERAL.values() if not getattr(model, "constraints", None) else [cls for cls in ALL if cls.keeps_constraints]
-    )
-    return [cls() for cls in chosen]
+    if getattr(model, "constraints", None):
+        return [method for method in (cls() for cls in ALL) if method.keeps_constraints]  # of some the options decide
+    return [cls() for cls in GENERAL.values()]
 
 
 class Foreign(Method):

@@ -89,7 +89,11 @@ class Composition(Method):
 
     @property
     def order(self) -> int:  # type: ignore[override]
-        return order_of(self.shares)
+        return min(order_of(self.shares), self.composes)
+
+    @property
+    def composes(self) -> int:  # type: ignore[override]
+        return self.base.composes
 
     @property
     def preserves(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -149,6 +153,9 @@ class Composition(Method):
 
     def form_of(self, model: Model) -> Form:
         return self.base.form_of(model)
+
+    def recorded(self, model: Model) -> tuple[str, ...]:
+        return self.base.recorded(model)
 
     def kernels_for(self, form: Form) -> tuple[Callable, ...]:
         return self.base.kernels_for(form)

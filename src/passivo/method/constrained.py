@@ -300,7 +300,7 @@ class ConstrainedSplitting(Method):
     """
 
     order: ClassVar = 2
-    preserves: ClassVar = ("symplectic",)
+    preserves: ClassVar = ("symplectic", "constraints", "constraint rates")
     applies: ClassVar = "constraints"
     kernels: ClassVar = (brace, off, ready, solve, finish, stroke, advance)
     strokes: ClassVar = ONE
@@ -439,12 +439,14 @@ class ConstrainedGradient(AVF):
     `ΔH = h ỹ'u − lost` exactly, ỹ = U(r_m)'Δr/h, for every step. Feedback is solved in the step, with ỹ.
 
     g(r1) = 0 is solved as `Ḡ Δr = 0`, which has no rounding of r in it, less a small share of what rounding left in g.
-    The recorded λ is that of the step. The rate f is 0 in its middle; at its ends it is of the order h².
+    The recorded λ is that of the step. The rate f is 0 in its middle; at its ends it is of the order h², with a sign
+    that changes from step to step. Therefore a Composition of it has order 4 at most.
     """
 
     order: ClassVar = 2
-    preserves: ClassVar = ("energy",)
+    preserves: ClassVar = ("energy", "constraints")
     applies: ClassVar = "constraints"
+    composes: ClassVar = 4  # across the constraints a step turns p round: it is near a reflection, not the identity
     kernels: ClassVar = (*newton.KERNELS, brace, off, ready, finish, stroke, advance)
     keeps_constraints: ClassVar = True
 

@@ -150,7 +150,7 @@ def write_stages(
     for j, (_, here) in enumerate(stages):
         slots.update({here[u]: f"m[{kept + j * each + k}]" for k, u in enumerate(form.inputs) if u in ruled})
     write_weighs(source, layout, form, slots, stages, path.definitions)
-    write_proof(source, form, slots, path, stages, [laws.put(f, here) for _, here in stages for f in flow], at)
+    write_proof(source, form, slots, path, stages, [laws.put(f, here) for _, here in stages for f in form.flow], at)
     return {**constants, "INCREMENTS": steps, "GRADIENTS": means}
 
 
@@ -165,7 +165,8 @@ def write_proof(
 ) -> None:
     """`prove`: Σ ḡ_j·F_j, F the residual of the step's equation, and −Σ ḡ_j·d_j, to which the change of H belongs.
 
-    Whatever the solver left, the energy a step creates is `Σ ḡ_j·F_j + (ΔH − Σ ḡ_j·d_j)` (spec 2.1).
+    Whatever the solver left, the energy a step creates is `Σ ḡ_j·F_j + (ΔH − Σ ḡ_j·d_j)` (spec 2.1). F is that of the
+    model's own field: what constraint forces do counts as left by the solver, for solved ones do no work.
     """
     import sympy as sp
 

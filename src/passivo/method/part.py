@@ -400,14 +400,13 @@ def checked_method(model: Model, method: Any) -> Method:
     if model.constraints and not method.keeps_constraints:
         raise MethodError(
             f"{type(method).__name__} knows nothing of constraints, and {model.name!r} has some "
-            f"({', '.join(model.constraints)}); take pv.ConstrainedSplitting() or pv.ConstrainedGradient()"
+            f"({', '.join(model.constraints)}); take ConstrainedSplitting or ConstrainedGradient"
         )
     if model.steps_apart:
         method.world_options()
     if method.keeps_constraints and not model.constraints:
         raise MethodError(
-            f"{type(method).__name__} steps models with constraints (pv.Constrained), and {model.name!r} has none; "
-            "take pv.AVF() or another"
+            f"{type(method).__name__} steps models with constraints, and {model.name!r} has none; take AVF or another"
         )
     return method.for_model(model)
 

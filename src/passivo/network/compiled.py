@@ -226,6 +226,12 @@ def unplaced_network(
     """A compiled network that was not put into its first state yet."""
     if engine not in get_args(Engine):
         raise InputError(f"there is no engine {engine!r}; {nearest(str(engine), get_args(Engine))}")
+    devices = [key for key, member in net.members.items() if member.device is not None]
+    if devices and live is None:
+        raise InputError(
+            f"{devices[0]!r} is a device, which only a loop can move: pv.Loop(net).run(seconds=10); without a device "
+            "take pv.library.device() as a part"
+        )
     net.check()
     by_part = split(net, laws or {}, "port", net.ports)
     formulas = {key: traced(net.members[key].model, given) for key, given in by_part.items()}

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from passivo.errors import MethodError
 from passivo.ledger import accounts as A
 from passivo.method.generate import (
     Engine,
@@ -108,7 +109,10 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, engine: 
 
     member = net.members[key]
     begin = layout.size
-    piece = part_piece(member.model, member.method, laws, engine, begin)
+    try:
+        piece = part_piece(member.model, member.method, laws, engine, begin)
+    except MethodError as error:
+        raise MethodError(error.what, key) from None
     numbers = {**piece.numbers, "BEGIN": begin, "FINISH": piece.numbers["SIZE"]}
     model, width, stages = member.model, numbers["WIDTH"], numbers["STAGES"]
     free = [f"{key}.{port}" in net.ports for port, p in model.ports.items() for _ in range(p.width)]

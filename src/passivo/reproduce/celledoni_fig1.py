@@ -67,7 +67,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         "The paper gives no start; ours is ω = (0.4, 0.6, −0.5) rad/s and the attitude of the reference axes. Its "
         "statement, that the two energies cancel to rounding, holds. Its structure −I⁻¹ω^ is not skew; I⁻¹(Iω)^I⁻¹ is, "
         "with the same field. Its equation of q turns only three of four components: that is no motion of an attitude "
-        "(left); the true one is beside it. Its control is not passive, because of the term with Kp: H may rise, as "
+        "(right); the true one is beside it. Its control is not passive, because of the term with Kp: H may rise, as "
         "it does here, and the controller gives that energy."
     )
     data = {"t [s]": runs["true"].time}

@@ -101,7 +101,8 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         "The paper gives no start, and its statement, that the energy is better than improved Euler's, hangs on it: "
         "from q = 2, p = 1, Q = 1.5 improved Euler happens to be nearer most of the time, from most starts AVF is. "
         "What holds from every start is that AVF creates no energy. The paper's structure matrix is not skew: damping "
-        "and resistance stand in it, so the system is passive and not lossless. The cube root is infinitely steep at "
+        "and resistance stand in it, so the system is passive and not lossless; and where q < 0 its H has no lower "
+        "bound, so that the theorems on stability speak of motions with q > 0. The cube root is infinitely steep at "
         "0: implicit methods take the law as a relation y + 8 u³ = 0 and find u within the step. As in the paper the "
         "three implicit methods are close to each other."
     )

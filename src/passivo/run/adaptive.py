@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,8 @@ class Adaptive:
     first      seconds of the first pair; default a thousandth of the run
     least      seconds of a pair below which a run stops, because the tolerance is out of reach
     most       seconds of the largest pair
-    sizes      state -> the size against which its error counts; default: the largest the state has had so far
+    sizes      state -> the size against which its error counts; default: the largest that it, or another state of the
+               same unit, has had so far; with constraints also another position, or another momentum
 
     The pair is what the run keeps: whatever a method keeps with a fixed step it keeps here, and every step is booked.
     That it is compared costs half as much again. Works for every method, with feedback, loss and functions of t.
@@ -75,12 +76,20 @@ class Adaptive:
             )
         return pace
 
-    def reach(self, model: Model, state: np.ndarray) -> np.ndarray:
-        """The size of each state at the start."""
+    def reach(self, model: Model, state: Sequence[float] | np.ndarray) -> np.ndarray:
+        """The size of each state at the start, and then its kind: states of one unit start from rest together."""
         for name in self.sizes:
             if name not in model.states:
                 raise InputError(f"sizes of Adaptive name {name!r}, which is no state; {nearest(name, model.states)}")
-        return np.array([max(self.sizes.get(name, 0.0), abs(x)) for name, x in zip(model.states, state)])
+        sizes = [max(self.sizes.get(name, 0.0), abs(x)) for name, x in zip(model.states, state)]
+        kinds, found = dict[Any, int](), list[float]()
+        for name in model.states:
+            kind: Any = name
+            if name not in self.sizes:
+                kind = (name in model.positions,) if model.constraints else (model.unit(name) or name,)
+            kinds.setdefault(kind, len(kinds))
+            found.append(float(kinds[kind]))
+        return np.array([*sizes, *found])
 
 
 def _number(value: Any) -> bool:

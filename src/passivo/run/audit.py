@@ -248,7 +248,7 @@ class _Steps:
 
     def certify(self, k: int) -> None:
         """The energy a step created is what its residual and the gap of its gradient say (spec 2.1)."""
-        if not self.run.method.certifies or self.run.model.steps_apart:
+        if self.run.model.opaque or self.run.model.steps_apart or not self.run.method.certifies:
             return
         _, residual, gap = self.part_of(self.memory, "PROOF", 3)
         left = created(self.module, self.memory) - residual - gap

@@ -39,10 +39,14 @@ def certificate(run: Run) -> xr.Dataset:
     others, but for rounding, whatever the method and however well its equation was solved."""
     import xarray as xr
 
-    name = type(run.method).__name__
+    if run.model.opaque:
+        raise MethodError(
+            f"nothing is known of the energy of the law {run.model.name!r}, so its steps have no certificate; "
+            "what passes its ports stands in run.ledger"
+        )
     if not run.method.certifies:
         raise MethodError(
-            f"{name} solves no equation with a mean gradient, so its steps have no certificate; "
+            f"{type(run.method).__name__} solves no equation with a mean gradient, so its steps have no certificate; "
             "what they create stands in run.ledger"
         )
     if run.pace is not None and run.record_every > 1:

@@ -27,6 +27,7 @@ ROWS = 2000  # recorded rows, about, unless the user says otherwise
 TIMED = 1024  # steps that are timed
 REPEATS, LEAST = 5, 0.02  # times, and seconds, they are repeated at least
 UNITS = 1000  # of progress per task
+DOUBT = 3.0  # times the accuracy of the reference: a smaller error says nothing
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,28 @@ class Entry:
     error: float | None
     cost: float | None
     reason: str = ""
+
+    @property
+    def kind(self) -> str:
+        """How it ended, in the words of tables and pictures."""
+        title = self.run.verdict.title if self.run else "does not apply"
+        return "stopped" if title == "none" else title
+
+    @property
+    def created(self) -> float:
+        """Joules: the most that the numerics made in any stretch of time; 0 where that is nothing but roundoff."""
+        return self._beyond_roundoff("bias", ("exact", "passive"))
+
+    @property
+    def removed(self) -> float:
+        """The same for what they took away."""
+        return self._beyond_roundoff("removed", ("exact",))
+
+    def _beyond_roundoff(self, what: str, without: tuple[str, ...]) -> float:
+        run: Any = self.run
+        value = getattr(run.verdict, what)
+        tiny = run.verdict.kind != "none" and value <= run.verdict.roundoff * run.steps**0.5
+        return 0.0 if tiny or run.verdict.kind in without else value
 
     def data(self) -> dict[str, Any]:
         verdict = self.run.verdict if self.run else None
@@ -84,6 +107,10 @@ class Comparison:
     def passive(self) -> bool:
         """Whether all runs are passive."""
         return all(entry.run.verdict.passive for entry in self.entries if entry.run)
+
+    def told(self, entry: Entry) -> bool:
+        """Whether the reference is good enough for the error of `entry` to mean something."""
+        return entry.error is not None and entry.error >= DOUBT * self.reference.accuracy
 
     def plot(self, path: str | PathLike | None = None) -> Any:
         """The methods in one picture; written to `path` (png, pdf, svg) or returned as a figure."""
@@ -207,6 +234,8 @@ def _entry(problem: Problem, title: str, method: Method, ahead: Ahead, tell: _Pr
     tell(f"compiling {title}")
     ahead.wait(method)
     try:
+        if method.adds:
+            raise MethodError(f"{title} adds {method.adds} to the model, of which no other method knows; run it alone")
         part = problem.part(method)
         load(part)
     except MethodError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from math import ceil, cos, floor, log10, pi, sin
+from math import ceil, floor, log10
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -285,75 +285,15 @@ def _beyond(end: float, least: float) -> float:
     return max(min(3.0 * end, 1e308), -1e308) if abs(end) > abs(least) else least
 
 
-def decades(axis: Any, low: float, high: float) -> None:
+def decades(axis: Any, low: float, high: float, most: int = 6) -> None:
     """Ticks of a logarithmic axis (`Axes.xaxis` or `yaxis`): powers of ten, or 1, 2, 5 times them where few fit."""
-    powers = _powers(low, high, most=6)
+    powers = _powers(low, high, most)
     marks = {10.0**k: ten(k) for k in powers}
     if len(powers) < 2:
         every = [(f, k) for k in range(floor(log10(low)), ceil(log10(high)) + 1) for f in (1, 2, 5)]
         marks = {f * 10.0**k: ten(k) if f == 1 else f"{f}·{ten(k)}" for f, k in every if low <= f * 10.0**k <= high}
     axis.set_ticks(list(marks), labels=list(marks.values()))
     axis.set_ticks([], minor=True)
-
-
-def spread(
-    axis: Any, x: Sequence[float], y: Sequence[float], names: Sequence[str], fontsize: float, foot: float = 0.0
-) -> list[Any]:
-    """Where the names of points stand, in printer's points from each, so that none lies on a point or another name.
-
-    Lines from points to their names run clear of the others where they can; `foot` is kept free at the lower edge.
-    """
-    figure, box = axis.figure, axis.get_position()
-    room = np.array([2, foot + 2, 72 * figure.get_figwidth() * box.width - 2, 72 * figure.get_figheight() * box.height])
-    points = axis.transData.transform(np.column_stack([x, y])) - axis.transAxes.transform((0, 0))
-    points *= 72 / figure.dpi
-    taken = [np.array([*(point - 7), *(point + 7)]) for point in points]
-    leaders = np.empty((0, 2))
-    places: list[Any] = [None] * len(names)
-    for i in sorted(range(len(names)), key=lambda i: -points[i][1]):
-        half = np.array([0.34 * len(names[i]), 0.65]) * fontsize
-        others = np.array([*taken[:i], *taken[i + 1 :]]).reshape(-1, 4)
-        free = [o for o in _around(*half) if _free(_box(points[i] + o, half)[0], taken, room)]
-        clear = (
-            o for o in free
-            if not _covers(_between(points[i], o, half), others) and not _covers(leaders, _box(points[i] + o, half))
-        )  # fmt: skip
-        places[i] = next(clear, free[0] if free else next(_around(*half)))
-        taken.append(_box(points[i] + places[i], half)[0])
-        leaders = np.vstack([leaders, _between(points[i], places[i], half)])
-    return places
-
-
-def _box(middle: np.ndarray, half: np.ndarray) -> np.ndarray:
-    return np.array([[*(middle - half), *(middle + half)]])
-
-
-def _free(box: np.ndarray, taken: Sequence[np.ndarray], room: np.ndarray) -> bool:
-    """Whether a box (left, low, right, top) lies within the room and on no other."""
-    inside = (box[:2] > room[:2]).all() and (box[2:] < room[2:]).all()
-    others = np.array(taken).reshape(-1, 4)
-    return bool(inside and not ((box[:2] < others[:, 2:]) & (others[:, :2] < box[2:])).all(axis=1).any())
-
-
-def _between(point: np.ndarray, offset: Any, half: np.ndarray) -> np.ndarray:
-    """Points along the line from a point to the edge of its name."""
-    offset = np.asarray(offset)
-    with np.errstate(divide="ignore"):
-        end = 1 - min(1.0, float((half / np.abs(offset)).min()))
-    return point + np.linspace(0.0, end, 24)[:, None] * offset
-
-
-def _covers(points: np.ndarray, boxes: np.ndarray) -> bool:
-    inside = (points[:, None] > boxes[None, :, :2]) & (points[:, None] < boxes[None, :, 2:])
-    return bool(inside.all(axis=2).any())
-
-
-def _around(half: float, up: float) -> Iterator[tuple[float, float]]:
-    """Offsets of a name's middle from its point: beside it, then further and further away."""
-    for distance in range(9, 400, 6):
-        for k in (0, 8, 4, 12, 2, 6, 10, 14, 1, 3, 5, 7, 9, 11, 13, 15):
-            angle = pi * k / 8
-            yield cos(angle) * (distance + half), sin(angle) * (distance + up)
 
 
 @contextmanager

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from passivo.errors import FileError
+from passivo.errors import FileError, nearest
 from passivo.method.catalogue import method_from
 from passivo.network.network import Network
 from passivo.run.adaptive import Adaptive
@@ -115,8 +115,11 @@ def read(path: str | os.PathLike) -> tuple[dict[str, Any], dict[str, np.ndarray]
     """(facts, arrays, recorded hash) of a saved run."""
     import zarr
 
-    if not is_run(Path(path)):
-        raise FileError(f"{path} is not a saved run; expected a folder written by run.save(...)")
+    place = Path(path)
+    if not is_run(place):
+        known = [str(run) for run in sorted((place if place.is_dir() else place.parent).glob("*.zarr")) if is_run(run)]
+        choice = nearest(str(path), known) if known else "expected a folder written by run.save(...)"
+        raise FileError(f"{path} is not a saved run; {choice}")
     try:
         group = zarr.open_group(path, mode="r")
         facts: Any = group.attrs["passivo"]

@@ -99,7 +99,7 @@ def read(text: str, source: str, lines: bool = True) -> Document:
         for event in _events(text):
             builder.take(event)
     except _yaml_error() as error:
-        builder.fail(*_trouble(error, text))
+        builder.fail(*_trouble(error, text, lines))
     return Document(source, builder.result, builder.marks)
 
 
@@ -125,7 +125,7 @@ _BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what YAML counts as the en
 _LAYOUT = ("could not find expected ':'", "mapping values are not allowed", "did not find expected")
 
 
-def _trouble(error: Any, text: str) -> tuple[int | None, str]:
+def _trouble(error: Any, text: str, layout: bool) -> tuple[int | None, str]:
     """The line and the sentence of an error of the YAML library."""
     what = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "cannot be read")
     marks = [getattr(error, "problem_mark", None), getattr(error, "context_mark", None)]
@@ -139,7 +139,7 @@ def _trouble(error: Any, text: str) -> tuple[int | None, str]:
     line = lines[place]
     if "\t" in line[: len(line) - len(line.lstrip())]:
         return place + 1, "not YAML: indent with spaces, not tabs"
-    hint = "; check the indentation, and write key: value" if what.startswith(_LAYOUT) else ""
+    hint = "; check the indentation, and write key: value" if layout and what.startswith(_LAYOUT) else ""
     return place + 1, f"not YAML in {shortened(line.strip())}: {what}{hint}"
 
 

@@ -11,9 +11,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from passivo.errors import ModelError, PassivoError, RecordError, ScenarioError, nearest, quoted
+from passivo.errors import MethodError, ModelError, PassivoError, RecordError, ScenarioError, nearest
 from passivo.scenario import reader
 from passivo.scenario.reader import Document
+from passivo.scenario.start import bad_starts
 
 if TYPE_CHECKING:
     from passivo.method.base import Method
@@ -36,7 +37,8 @@ class Scenario:
     """A system with a method, or a network; a start, inputs and a duration.
 
     `Scenario.load("oscillator")` is a built-in one, `Scenario.load("mine.yaml")` one from a file. `random` says whether
-    the seed changes anything, `place` where the file or an option says how much is to be computed.
+    the seed changes anything, `place` where the file or an option says how much is to be computed, `methods` where it
+    says which method is to be used: of each part, or under "" of the system.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Scenario:
     folder: str
     formats: tuple[str, ...]
     place: str
+    methods: Mapping[str, str]
 
     @classmethod
     def load(cls, source: str, changes: Sequence[tuple[Sequence[str], Any, str]] = ()) -> Scenario:
@@ -98,6 +101,10 @@ class Scenario:
         except RecordError as error:
             thin = f"set run.record_every (--record-every) to {error.every} or more"
             raise ScenarioError(f"{self.place}: {error.what}; {thin}") from None
+        except MethodError as error:
+            if error.part not in self.methods:
+                raise
+            raise ScenarioError(f"{self.methods[error.part]}: {error.what}") from None
 
     def compare(
         self,
@@ -111,6 +118,11 @@ class Scenario:
         if isinstance(self.model, Network) or self.step is None:
             raise ScenarioError(
                 f"{self.name} is a network, whose parts have methods of their own; compare takes one system"
+            )
+        if self.method is not None and self.method.adds:
+            raise ScenarioError(
+                f"{self.name} has {self.method.adds} that only its method {type(self.method).__name__} knows of; "
+                "there is nothing to compare it with"
             )
         if not isinstance(self.step, float | int):
             raise ScenarioError(f"compare takes the same steps by every method: give {self.name} one with --step 1e-3")
@@ -184,57 +196,6 @@ def _refused(model: Any, name: str, value: float) -> bool:
     return False
 
 
-def _nearest(model: Any, state: Mapping[str, float]) -> str:
-    from passivo.method.part import consistent
-
-    try:
-        near = consistent(model, state)
-    except PassivoError as error:
-        return str(error)
-    return "the nearest state that does is {" + ", ".join(f"{name}: {value!r}" for name, value in near.items()) + "}"
-
-
-def _bad_starts(model: Any, state: Mapping[str, float], prefix: str = "") -> Iterator[tuple[list[str], str]]:
-    """For each part that cannot start in `state`: the states that matter, and a sentence."""
-    import numpy as np
-
-    from passivo.model.constrained import Constrained
-    from passivo.model.expression import evaluate, names
-    from passivo.model.monolithic import Monolithic
-    from passivo.model.system import System
-    from passivo.network.network import Network
-
-    inner = model.parts if isinstance(model, Monolithic) else {}
-    if isinstance(model, Network):
-        inner = {key: member.model for key, member in model.members.items()}
-    for key, part in inner.items():
-        yield from _bad_starts(part, state, f"{prefix}{key}.")
-    if not isinstance(model, System):
-        return
-    # np.float64: 1/0 must be inf, not an exception
-    values = {name: np.float64(state[prefix + name]) for name in model.states}
-    scope = {**{name: np.float64(value) for name, value in model.params.items()}, **values}
-
-    def told(text: str) -> tuple[list[str], str]:
-        used = [name for name in model.states if name in names(text)]
-        shown = ", ".join(f"{prefix}{name} = {values[name]:g}" for name in used[:4])
-        return [prefix + name for name in used], shown
-
-    if model.domain is not None and not evaluate(model.domain, scope):
-        used, shown = told(model.domain)
-        yield used, f"{shown} is outside the domain {quoted(model.domain)}; choose another start"
-    elif not np.isfinite(energy := evaluate(model.energy, scope)):
-        used, shown = told(model.energy)
-        yield used, f"the energy is {energy} at {shown}; choose another start"
-    elif isinstance(model, Constrained):
-        place = np.array([values[name] for name in model.positions])
-        for (title, text), gap in zip(model.constraints.items(), model.gaps(place, model.params)):
-            if not abs(gap) <= 1e-12 * float(np.abs(model.slopes(place, model.params)).sum() * np.abs(place).max()):
-                used, shown = told(text)
-                near = _nearest(model, {name: state[prefix + name] for name in model.states})
-                yield used, f"{shown} does not keep the constraint {title}, {quoted(text)} is {gap:g}; {near}"
-
-
 class _Build:
     """From a document to a scenario; whatever is wrong is told with its place."""
 
@@ -252,7 +213,7 @@ class _Build:
             self.count_steps(given.run, model.tick * model.common, "the time after which all parts have met")
         else:
             model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
-            step = self.step(given.run)
+            step = self.step(given.run, model)
             with self.at("method"):
                 method = given.method or AVF()
                 method = method.for_model(model) if model.states else method
@@ -272,13 +233,22 @@ class _Build:
             folder=given.outputs.folder,
             formats=tuple(dict.fromkeys(given.outputs.formats)),
             place=self.document.where(("run", self._blamed("until"))),
+            methods=self.methods(given),
         )
+
+    def methods(self, given: Any) -> dict[str, str]:
+        """Where the methods stand that are refused only when code is made for them."""
+        if given.network is None:
+            return {"": self.named(("method",))}
+        paths = {key: ("network", "parts", key, "method") for key in given.network.parts}
+        return {key: self.named(path) for key, path in paths.items()}
 
     def checked(self) -> Any:
         """The document, if pydantic finds nothing wrong with it."""
         from pydantic import ValidationError
 
-        from passivo.scenario.schema import ScenarioFile, explain
+        from passivo.scenario.schema import ScenarioFile
+        from passivo.scenario.values import explain
 
         try:
             return ScenarioFile.model_validate(self.document.data)
@@ -306,8 +276,11 @@ class _Build:
         return path
 
     def place(self, path: Sequence[Any], what: str) -> str:
+        return f"{self.named(path)}: {what}"
+
+    def named(self, path: Sequence[Any]) -> str:
         name = ".".join(map(reader.word, path))
-        return f"{self.document.where(path)}: {name + ': ' if name else ''}{what}"
+        return f"{self.document.where(path)}: {name}" if name else self.document.where(path)
 
     @contextmanager
     def at(self, *path: Any) -> Iterator[None]:
@@ -340,9 +313,9 @@ class _Build:
         from passivo.model.mechanical import Mechanical
         from passivo.model.monolithic import Monolithic
         from passivo.model.system import System
-        from passivo.scenario import schema
+        from passivo.scenario import systems
 
-        if isinstance(spec, schema.Composition):
+        if isinstance(spec, systems.Composition):
             parts = {key: self.model(part, (*path, "parts", key), key) for key, part in spec.parts.items()}
             try:
                 return Monolithic(parts, spec.connections, name=name)
@@ -352,11 +325,11 @@ class _Build:
         fields = {key: getattr(spec, key) for key in type(spec).model_fields}
         with self.at(*path):
             match spec:
-                case schema.LibrarySystem():
-                    return schema.LIBRARY[fields.pop("library")](**fields)
-                case schema.MechanicalSystem():
+                case systems.LibrarySystem():
+                    return systems.LIBRARY[fields.pop("library")](**fields)
+                case systems.MechanicalSystem():
                     return Mechanical(fields.pop("coordinates"), **fields, name=name)
-                case schema.ConstrainedSystem():
+                case systems.ConstrainedSystem():
                     return Constrained(**fields, name=name)
                 case _:
                     return System(**fields, name=name)
@@ -417,9 +390,9 @@ class _Build:
             return named
         return [name for name in params if _refused(model, name, params[name])] or list(params)
 
-    def step(self, run: Any) -> float | Adaptive:
+    def step(self, run: Any, model: Model) -> float | Adaptive:
         """Seconds, or a step that follows its error."""
-        from passivo.run.adaptive import Adaptive
+        from passivo.run.adaptive import SMALLEST, Adaptive
 
         if isinstance(run.step, float | int):
             self.count_steps(run, run.step)
@@ -427,7 +400,11 @@ class _Build:
         with self.at("run", "step"):
             step = Adaptive(**dict(run.step))
             step.pace(run.until, 1)
-            return step
+            step.reach(model, [0.0] * len(model.states))
+        if step.least is not None and step.least < SMALLEST * run.until:
+            what = f"must be at least {SMALLEST:g} of the run, {SMALLEST * run.until:g} s, not {step.least:g}"
+            raise ScenarioError(self.place(("run", "step", "least"), what))
+        return step
 
     def count_steps(self, run: Any, step: Any, what: str = "one step") -> None:
         from passivo.run.record import whole_steps
@@ -450,7 +427,7 @@ class _Build:
                 what = f"there is no such state; {nearest(name, model.states)}"
                 raise ScenarioError(self.place(("start", name), what))
         state = {**dict.fromkeys(model.states, 0.0), **(model.initial or {}), **start}
-        for names, what in _bad_starts(model, state):
+        for names, what in bad_starts(model, state):
             given = [name for name in names if name in start]
             raise ScenarioError(self.place(("start", *given[:1]), what))
 
