@@ -62,6 +62,11 @@ class Model(ABC):
         """The state of least energy at the present parameters, where the model states one."""
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The states that a picture shows."""
+        return self.states
+
+    @property
     def initial(self) -> dict[str, float] | None:
         """The state it starts in unless told otherwise; None: 0."""
         return self.minimum

@@ -22,6 +22,7 @@ ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
 UNITS = {
     "position": "m",
+    "orientation": "1",
     "velocity": "m/s",
     "angular_velocity": "rad/s",
     "mean_velocity": "m/s",

@@ -30,6 +30,7 @@ from passivo.world.shapes import Shape
 
 UP = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = (0.0, 0.0, 0.0)
+SHOWN = 2  # bodies in a picture of a run
 
 
 class World(Model):
@@ -316,6 +317,14 @@ class World(Model):
     def minimum(self) -> None:
         """None: it falls for ever."""
         return None
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Where the first few bodies are and how they move."""
+        vectors = ("position", "orientation", "velocity", "angular_velocity")
+        return tuple(
+            part for body in list(self.bodies)[:SHOWN] for v in vectors for part in self.vectors[f"{body}.{v}"]
+        )
 
     @property
     def initial(self) -> dict[str, float]:
