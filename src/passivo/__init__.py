@@ -41,7 +41,10 @@ _WHERE = {
     "passivo.method.energy_consistent": ("EnergyConsistent",),
     "passivo.method.exact_hold": ("ExactHold",),
     "passivo.method.non_iterative": ("Kahan", "SAV"),
+    "passivo.method.passive_midpoint": ("PassiveMidpoint",),
     "passivo.method.part": ("Part", "compile", "consistent"),
+    "passivo.world.world": ("World",),
+    "passivo.world.shapes": ("Box", "Capsule", "Cylinder", "Sphere"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
     "passivo.network.sample_hold": ("PassiveSampleHold",),
@@ -137,6 +140,7 @@ if TYPE_CHECKING:
     from passivo.method.non_iterative import SAV, Kahan  # noqa: F401
     from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler  # noqa: F401
     from passivo.method.part import Part, compile, consistent  # noqa: F401
+    from passivo.method.passive_midpoint import PassiveMidpoint  # noqa: F401
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
     from passivo.method.splitting import StructureSplitting  # noqa: F401
     from passivo.model import library  # noqa: F401
@@ -172,3 +176,5 @@ if TYPE_CHECKING:
     from passivo.scenario.scenario import Scenario  # noqa: F401
     from passivo.sweep.keep import Reduce  # noqa: F401
     from passivo.sweep.sweep import sweep  # noqa: F401
+    from passivo.world.shapes import Box, Capsule, Cylinder, Sphere  # noqa: F401
+    from passivo.world.world import World  # noqa: F401

@@ -371,7 +371,7 @@ class Sim(Device):
     def _piece(self, formulas: Mapping[str, Any], layout: Any, numbers: Mapping[str, Any]) -> Piece:
         from passivo.kernel.module import Piece, numbers_of
 
-        body = part_piece(self.body, AVF(), formulas, layout.size)
+        body = part_piece(self.body, AVF(), formulas, "python", layout.size)  # formulas are the same for all engines
         layout.size = body.numbers["SIZE"]
         sizes = {"SIM": SIM_HEAD, "PUSH": self.dof, "LINE": self.dof * (self.delay + 1), "FAULT_LIST": 3 * MOST_FAULTS}
         places: dict[str, Any] = {}

@@ -81,7 +81,14 @@ class Method(ABC):
 
     def recorded(self, model: Model) -> tuple[str, ...]:
         """Quantities of its own that a run records, each a mean over the step; RECORDED holds their integrals."""
-        return ()
+        return model.recorded
+
+    def world_options(self) -> dict[str, int]:
+        """How it steps a world, as the table of one has it (`world/table.py`)."""
+        raise MethodError(
+            f"{type(self).__name__} steps systems of formulas, not worlds; take pv.PassiveMidpoint(), "
+            "or SymplecticEuler() or ImplicitEuler() to compare with"
+        )
 
     def kernels_for(self, form: Form) -> tuple[Callable, ...]:
         """The kernels of a module: `kernels`, and those that depend on options or on the energy."""

@@ -17,6 +17,7 @@ from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold
 from passivo.method.non_iterative import SAV, Kahan
 from passivo.method.one_stage import AVF, ExplicitEuler, ImplicitEuler, ImplicitMidpoint, SymplecticEuler
+from passivo.method.passive_midpoint import PassiveMidpoint
 from passivo.method.runge_kutta import RK4, Heun
 from passivo.method.splitting import StructureSplitting
 from passivo.method.told import Told
@@ -24,10 +25,10 @@ from passivo.method.told import Told
 ALL = (
     ExplicitEuler, SymplecticEuler, ImplicitEuler, Heun, RK4, ImplicitMidpoint, AVF, ClosedLoopAVF,
     Collocation, Gonzalez, ItohAbe, SymmetrisedItohAbe, StructureSplitting, Composition, Kahan, SAV,
-    EnergyConsistent, ExactHold, ExactBounce, ConstrainedSplitting, ConstrainedGradient,
+    PassiveMidpoint, EnergyConsistent, ExactHold, ExactBounce, ConstrainedSplitting, ConstrainedGradient,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
-SPECIAL = (ExactBounce, ConstrainedSplitting, ConstrainedGradient)  # each steps one kind of thing
+SPECIAL = (ExactBounce, ConstrainedSplitting, ConstrainedGradient, PassiveMidpoint)  # each steps one kind of thing
 GENERAL = {name: cls for name, cls in METHODS.items() if cls not in SPECIAL}
 
 
@@ -35,6 +36,8 @@ def suited(model: Any) -> list[Method]:
     """All methods for a model that is not of a special kind; for one with constraints those that keep them."""
     if getattr(model, "constraints", None):
         return [method for method in (cls() for cls in ALL) if method.keeps_constraints]  # of some the options decide
+    if getattr(model, "steps_apart", False):
+        return [PassiveMidpoint(), PassiveMidpoint(resolve=2), SymplecticEuler(), ImplicitEuler()]
     return [cls() for cls in GENERAL.values()]
 
 

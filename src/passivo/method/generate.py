@@ -87,6 +87,7 @@ def without_values(description: dict[str, Any]) -> dict[str, Any]:
     if "parts" in result:
         result["parts"] = {key: without_values(part) for key, part in result["parts"].items()}
     result.pop("units", None)
+    result.pop("start", None)
     return result
 
 
@@ -96,7 +97,7 @@ def source_text(
     """Derive, generate, assemble: everything that needs SymPy."""
     from passivo.kernel import module
 
-    piece = part_piece(model, method, formulas)
+    piece = part_piece(model, method, formulas, engine)
     sizes = module.Piece(module.numbers_of(adapt), (), ())
     entries = tick.ENTRIES if engine == "cuda" else (*tick.ENTRIES, *adapt.ENTRIES)
     return module.assemble(piece.numbers["TITLE"], engine, [shared_piece(), sizes, piece], entries)
@@ -110,9 +111,11 @@ def shared_piece() -> Piece:
 
 
 def part_piece(
-    model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], base: int = 0
+    model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine, base: int = 0
 ) -> Piece:
     """A model with a method, its memory from `base` to SIZE."""
+    if model.steps_apart:
+        return model.piece(method, formulas, base, engine)
     from passivo.kernel import module
     from passivo.kernel.leaves import constants, lay_out, write_model
     from passivo.kernel.source import Source

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from passivo.kernel.source import Layout, Source
     from passivo.model.form import Form, Row
 
+WORLD_SYMPLECTIC, WORLD_IMPLICIT = 1, 2  # as `world/table.py` numbers its schemes
+
 
 @dataclass(frozen=True)
 class OneStage(Method):
@@ -254,6 +256,9 @@ class ImplicitEuler(OneStage):
     preserves: ClassVar = ("convex passivity",)
     nodes: ClassVar = (1.0,)
 
+    def world_options(self) -> dict[str, int]:
+        return {"SCHEME": WORLD_IMPLICIT, "PREDICTS": 0, "RESOLVES": 0}
+
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         return ends.b
 
@@ -288,6 +293,10 @@ class SymplecticEuler(OneStage):
     def for_model(self, model: Any) -> SymplecticEuler:
         if self.variant not in ("p", "q"):
             raise MethodError(f"SymplecticEuler's variant is 'p' or 'q', not {self.variant!r}")
+        if model.steps_apart:
+            if self.variant == "q" or self.positions:
+                raise MethodError("a world is stepped by SymplecticEuler() alone: new velocities, then new positions")
+            return self
         chosen = tuple(self.positions) or model.positions
         if not chosen or len(chosen) == len(model.states):
             raise MethodError(
@@ -298,6 +307,9 @@ class SymplecticEuler(OneStage):
             if name not in model.states:
                 raise MethodError(f"SymplecticEuler's position {name!r} is no state; {nearest(name, model.states)}")
         return replace(self, positions=chosen)
+
+    def world_options(self) -> dict[str, int]:
+        return {"SCHEME": WORLD_SYMPLECTIC, "PREDICTS": 0, "RESOLVES": 0}
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
         fresh = self.variant == "q"

@@ -29,6 +29,7 @@ from passivo.method.one_stage import ExplicitEuler, ImplicitMidpoint
 from passivo.model.feedback import Law
 from passivo.model.system import Model
 
+SHOWN = 12  # states in a message
 CONSISTENT = 64.0  # |g| and |f| of a state, in units of their rounding
 
 
@@ -78,8 +79,10 @@ class CompiledPart:
         self.params = dict(model.params)
         self._bind()
         self._section("PARAM", len(self.params))[:] = list(self.params.values())
-        if (lowest := model.minimum) is not None:
-            self.state[:] = [lowest[name] for name in model.states]
+        if model.figures:
+            self._section("FIGURES", len(model.figures))[:] = model.figures
+        if (first := model.initial) is not None:
+            self.state[:] = [first[name] for name in model.states]
         self.half_at(1)
         self.allowance: float | None = None
         self._refresh()
@@ -171,11 +174,7 @@ class CompiledPart:
         match status:
             case tick.UNCONVERGED:
                 residual = float(self.memory[self.module.DEFECT])
-                message = (
-                    f"the step of {type(self.method).__name__} has no solution that Newton's method could find, down "
-                    f"to a thousandth of the step, {where} (residual {residual:.3g}). "
-                    "Take a smaller step, or check the feedback"
-                )
+                message = f"the step of {type(self.method).__name__} {self._unsolved(residual, where)}"
                 return ConvergenceError(message, time=time, state=state, residual=residual)
             case tick.OUTSIDE:
                 known = filter(None, (getattr(self.model, "domain", None), self.method.domain))
@@ -189,6 +188,14 @@ class CompiledPart:
             case _:
                 message = f"the next state or its energy is NaN or infinite, {where}. Take a smaller step"
         return NonFiniteError(message, time=time, state=state)
+
+    def _unsolved(self, residual: float, where: str) -> str:
+        if self.model.steps_apart:
+            return f"does not come to rest on a motion, {where}. Take a smaller step, or softer springs"
+        return (
+            f"has no solution that Newton's method could find, down to a thousandth of the step, {where} "
+            f"(residual {residual:.3g}). Take a smaller step, or check the feedback"
+        )
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
@@ -276,7 +283,7 @@ class CompiledPart:
 
     def place(self, state: Mapping[str, float]) -> None:
         """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window opens."""
-        values, kept, before = checked_state(self.model, state), self.state.copy(), self._energies()
+        values, kept, before = self.model.placed(checked_state(self.model, state)), self.state.copy(), self._energies()
         for name, value in values.items():
             self.state[self.model.states.index(name)] = value
         self._refresh()
@@ -328,22 +335,38 @@ def _positive(dt: Any) -> float:
 
 
 def _numbers(state: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} = {value:.6g}" for name, value in state.items())
+    told = [f"{name} = {value:.6g}" for name, value in state.items()]
+    return ", ".join(told if len(told) <= SHOWN else [*told[:SHOWN], f"and {len(told) - SHOWN} more"])
 
 
 def checked_state(model: Model, state: Mapping[Any, float]) -> dict[str, float]:
     if not isinstance(state, Mapping):
         raise InputError(f"states are given by name, as in {{'q': 0.2}}, not {state!r}")
     result = {}
-    for key, value in state.items():
-        if str(key) not in model.states:
-            raise InputError(f"there is no state {str(key)!r} to start; {nearest(str(key), model.states)}")
+    for key, value in _apart(model, state).items():
+        if key not in model.states:
+            known = [*model.vectors, *model.states]
+            raise InputError(f"there is no state {key!r} to start; {nearest(key, known)}")
         try:
-            result[str(key)] = float(value)
+            result[key] = float(value)
         except (TypeError, ValueError):
-            raise InputError(f"the start of {str(key)!r} must be a number, not {value!r}") from None
-        if not math.isfinite(result[str(key)]):
-            raise InputError(f"the start of {str(key)!r} must be finite, not {value!r}")
+            raise InputError(f"the start of {key!r} must be a number, not {value!r}") from None
+        if not math.isfinite(result[key]):
+            raise InputError(f"the start of {key!r} must be finite, not {value!r}")
+    return result
+
+
+def _apart(model: Model, state: Mapping[Any, Any]) -> dict[str, Any]:
+    """Vectors as their components."""
+    result = {}
+    for key, value in state.items():
+        parts = [part for part in model.vectors.get(str(key), ()) if part in model.states]
+        if not parts:
+            result[str(key)] = value
+            continue
+        if np.shape(value) != (len(parts),):
+            raise InputError(f"the start of {str(key)!r} must be {len(parts)} numbers, not {value!r}")
+        result |= dict(zip(parts, value))
     return result
 
 
@@ -379,6 +402,8 @@ def checked_method(model: Model, method: Any) -> Method:
             f"{type(method).__name__} knows nothing of constraints, and {model.name!r} has some "
             f"({', '.join(model.constraints)}); take ConstrainedSplitting or ConstrainedGradient"
         )
+    if model.steps_apart:
+        method.world_options()
     if method.keeps_constraints and not model.constraints:
         raise MethodError(
             f"{type(method).__name__} steps models with constraints, and {model.name!r} has none; take AVF or another"
@@ -409,7 +434,7 @@ def compile(
     if engine not in get_args(Engine):
         raise InputError(f"there is no engine {engine!r}; {nearest(str(engine), get_args(Engine))}")
     size = float(seconds(step, "step"))
-    method = checked_method(model, method)
+    method, model = checked_method(model, method), model.snapshot()
     checked_state(model, start or {})
     part = CompiledPart(model, method, size, generate(model, method, laws or {}, engine), engine, laws or {})
     part.allowance = checked_allowance(allowance)
@@ -419,8 +444,9 @@ def compile(
 
 def place_start(part: CompiledPart, start: Mapping[Any, float]) -> None:
     """Put a part into its first state."""
-    for name, value in checked_state(part.model, start).items():
-        part.state[part.model.states.index(name)] = value
+    places = {name: i for i, name in enumerate(part.model.states)}
+    for name, value in part.model.placed(checked_state(part.model, start)).items():
+        part.state[places[name]] = value
     part._refresh()
     _check_state(part, "the start", "give another start=")
     part._measure()

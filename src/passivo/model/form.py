@@ -75,6 +75,11 @@ class Form:
         return list(value)
 
     @property
+    def answered(self) -> frozenset[Any]:
+        """Symbols that the output depends on at once, inputs among them."""
+        return frozenset().union(*(y.free_symbols for y in self.output))
+
+    @property
     def output(self) -> list[Any]:
         """y as formulas in states, gradient symbols and inputs."""
         import sympy as sp

@@ -44,6 +44,10 @@ class Monolithic(Model):
         for key, part in self.parts.items():
             if not isinstance(part, Model):
                 raise ModelError(f"part {key!r} must be a System, not {quoted(part)}")
+            if part.steps_apart:
+                raise ModelError(
+                    f"part {key!r} is a world, and a world cannot be part of a Monolithic; use a pv.Network"
+                )
             if part.constraints:
                 raise ModelError(
                     f"part {key!r} has constraints, which a Monolithic does not keep; write it in its own coordinates "

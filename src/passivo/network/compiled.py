@@ -213,7 +213,7 @@ def compile_network(
     live: Live | None = None,
 ) -> CompiledNetwork:
     """Compile a network; `start` and `laws` name states and ports as "part.name"; `live` is what a loop adds."""
-    starts = split(net, start or {}, "state", net.states)
+    starts = split(net, start or {}, "state", [*net.states, *net.vectors])
     network = unplaced_network(net, laws, engine, live)
     network.allowance = checked_allowance(allowance)
     place_network(network, starts)

@@ -17,7 +17,6 @@ from passivo.method.generate import (
     shared_piece,
     without_values,
 )
-from passivo.model.coupled import Coupled
 from passivo.network import junction, schedule
 from passivo.network.junction import Link
 from passivo.network.network import Connection, Network
@@ -79,7 +78,7 @@ def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | N
     layout.take("TOTAL", A.ACCOUNT_SIZE)
     pieces: dict[str, Piece] = {}
     for key in plan.parts:
-        pieces[key] = _part(net, key, formulas[key], layout, live is not None)
+        pieces[key] = _part(net, key, formulas[key], layout, engine, live is not None)
     joints = [_link(connection, link, pieces, layout) for connection, link in zip(net.connections, net.links)]
     rows = sum(piece.numbers["ACCOUNTS_COUNT"] for piece in pieces.values())
     rows += sum(piece.numbers["LINK_ROWS"] for piece in joints) + 1
@@ -103,14 +102,14 @@ def source_text(net: Network, formulas: Formulas, engine: Engine, live: Live | N
     return module.assemble(net.name, engine, [shared, head, *body, tail, *more], [*entries, *live.entries], live.header)
 
 
-def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, live: bool) -> Piece:
+def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, engine: Engine, live: bool) -> Piece:
     """A part with what it needs in a network."""
     from passivo.kernel.module import Piece
 
     member = net.members[key]
     begin = layout.size
     try:
-        piece = part_piece(member.model, member.method, laws, begin)
+        piece = part_piece(member.model, member.method, laws, engine, begin)
     except MethodError as error:
         raise MethodError(error.what, key) from None
     numbers = {**piece.numbers, "BEGIN": begin, "FINISH": piece.numbers["SIZE"]}
@@ -125,7 +124,7 @@ def _part(net: Network, key: str, laws: Mapping[str, Any], layout: Any, live: bo
     numbers.update(placed(layout, {"TAKEN": width, "TAKEN_SIZE": width, "MOVED": width}))
     numbers.update(FREE=outside or (0,), FREE_COUNT=len(outside), IS_FREE=tuple(free) or (False,))
     beside = schedule.BESIDE_KERNELS if live and member.device is None else ()
-    return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS, *beside))
+    return Piece(numbers, piece.leaves, (*piece.kernels, *schedule.PART_KERNELS, *beside), piece.header)
 
 
 def row_names(connection: Connection, link: Link) -> tuple[str, ...]:
@@ -191,9 +190,9 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
         numbers.update({f"{name}_DT": piece["DT"], f"{name}_STATE": piece["STATE"], f"{name}_SIGN": side.sign})
     if through.couples:
         piece, model = parts[connection.flow.member.name].numbers, connection.flow.member.model
-        assert isinstance(model, Coupled)
-        numbers["STIFFNESS"] = piece["PARAM"] + list(model.params).index(f"{link.name}.k")
-        numbers["ELONGATION"] = piece["STATE"] + model.states.index(model.elongations_of(link.name)[0])
+        moved, stiffnesses, _ = model.coupling(link.name)
+        numbers["STIFFNESS"] = tuple(piece["PARAM"] + list(model.params).index(name) for name in stiffnesses)
+        numbers["ELONGATION"] = piece["STATE"] + model.states.index(moved)
     hidden = "EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"
     numbers.update(OPAQUE=link.opaque or through.guards, SIDE_IS_OPAQUE=link.opaque, OPAQUE_TAKEN=numbers[hidden])
     numbers.update(through.numbers(link))

@@ -13,14 +13,13 @@ from passivo.errors import InputError, ModelError, nearest, quoted
 from passivo.method.base import Method
 from passivo.method.catalogue import method_from
 from passivo.method.part import checked_method, seconds
-from passivo.model.coupled import Coupled
-from passivo.model.describe import model_from
 from passivo.model.expression import RESERVED
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name
 from passivo.network.catalogue import junction_from
 from passivo.network.direct import Direct
 from passivo.network.junction import Junction, Link, Side
+from passivo.world.describe import model_from
 
 LONGEST_PERIOD = 10**6  # ticks after which all parts must have met
 
@@ -112,7 +111,7 @@ class Network:
         if not isinstance(model, Model):
             raise ModelError(f"part {name!r} must be a System, not {quoted(model)}")
         chosen = checked_method(model, method)
-        self.members[name] = Member(name, model, chosen, seconds(step, f"the step of part {name!r}"))
+        self.members[name] = Member(name, model.snapshot(), chosen, seconds(step, f"the step of part {name!r}"))
         return self.members[name]
 
     def _new_name(self, name: str) -> str:
@@ -161,7 +160,7 @@ class Network:
             raise InputError(f"part {flow.member.name!r} has a {title!r} already; give the coupling another name")
         named, before = (str(effort), str(flow)), flow.member.model
         if couples:
-            flow.member.model = Coupled(before, flow.name, junction.k, title)  # type: ignore[attr-defined]
+            flow.member.model = before.coupled(flow.name, title, junction.k, junction.turning)  # type: ignore[attr-defined]
             flow = End(flow.member, title)
         connection = Connection(title, effort, flow, junction, named)
         try:
@@ -265,13 +264,18 @@ class Network:
         return [f"{key}.{state}" for key, member in self.members.items() for state in member.model.states]
 
     @property
+    def vectors(self) -> list[str]:
+        """Names for several states together."""
+        return [f"{key}.{vector}" for key, member in self.members.items() for vector in member.model.vectors]
+
+    @property
     def params(self) -> dict[str, float]:
         return {f"{key}.{p}": value for key, member in self.members.items() for p, value in member.model.params.items()}
 
     @property
     def minimum(self) -> dict[str, float]:
         """Where the parts start unless told otherwise."""
-        lowest = {key: member.model.minimum or {} for key, member in self.members.items()}
+        lowest = {key: member.model.initial or {} for key, member in self.members.items()}
         return {f"{key}.{name}": value for key, values in lowest.items() for name, value in values.items()}
 
     @property
@@ -316,8 +320,10 @@ class Network:
         models, through = {}, {}
         couplings = {c.name: c for c in self.connections if c.through.couples}
         for key, given in changes.items():
-            for link in [link for link in couplings if f"{link}.k" in given]:
-                through[link] = replace(couplings[link].through, k=given.pop(f"{link}.k"))
+            for link, connection in couplings.items():
+                own = {what: given.pop(f"{link}.{what}") for what in ("k", "turning") if f"{link}.{what}" in given}
+                if own:
+                    through[link] = replace(connection.through, **own)
             models[key] = self.members[key].base.with_params(**given)
         return self.rebuilt(models, through=through)
 

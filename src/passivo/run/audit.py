@@ -20,7 +20,6 @@ from passivo.errors import StepError
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict
 from passivo.method.part import CompiledPart
-from passivo.model.coupled import Coupled
 from passivo.model.expression import EXTENDED, evaluate, to_text
 from passivo.network.compiled import CompiledNetwork, compile_network
 from passivo.network.network import Network
@@ -124,7 +123,7 @@ def _network(run: NetworkRun, drives: Mapping[str, Inputs], findings: list[str],
     if run.record_every == 1:
         how = "every part recomputed in extended precision, the whole replayed bit for bit"
         for key, part in run.runs.items():
-            if isinstance(part.model, Coupled):  # its spring is moved between two steps: only the whole can be repeated
+            if part.model.couplings:  # its spring is moved between two steps: only the whole can be repeated
                 continue
             found: list[str] = []
             _recompute(part, drives[key], _held_rows(run.net, key, part, drives[key]), found, progress)
@@ -215,7 +214,7 @@ class _Steps:
     def compare_energies(self) -> None:
         """Stored energies against the formulas of the model, walked without any generated code."""
         run = self.run
-        terms = [np.stack([term(self.states) for term in row]) for row in _energies(run)]
+        terms = _energies(run, self.states)
         stored = np.stack([row.sum(axis=0) for row in terms], axis=1)
         columns = np.column_stack([stored, stored.sum(axis=1)]) if stored.shape[1] > 1 else stored
         gap = np.abs(columns - run.arrays["ledger"][:, :, 0])
@@ -250,7 +249,8 @@ class _Steps:
 
     def certify(self, k: int) -> None:
         """The energy a step created is what its residual and the gap of its gradient say (spec 2.1)."""
-        if not self.run.method.certifies or self.run.model.opaque:  # of a law no energy is known
+        model = self.run.model  # of a law no energy is known; a world is stepped by forces, not by a gradient
+        if not self.run.method.certifies or model.opaque or model.steps_apart:
             return
         _, residual, gap = self.part_of(self.memory, "PROOF", 3)
         left = created(self.module, self.memory) - residual - gap
@@ -369,21 +369,17 @@ def _columns(accounts: np.ndarray) -> np.ndarray:
     return np.column_stack([pairs[:, 0::2] + pairs[:, 1::2], rows[:, A.A_FAULTS]])
 
 
-def _energies(run: Run) -> list[list[Callable[[np.ndarray], np.ndarray]]]:
-    """The energy of each ledger row, term by term, as functions of the states; symbols are numbered, their names may
-    hold dots."""
+def _energies(run: Run, states: np.ndarray) -> list[np.ndarray]:
+    """The energy of each ledger row, a row of numbers for each of its terms, at each of the states; symbols are
+    numbered, their names may hold dots."""
+    if run.model.steps_apart:
+        return [row[None] for row in run.model.row_energies(run.params, states).T]  # type: ignore[attr-defined]
     import sympy as sp
 
     form = run.model.form
     plain = {s: sp.Symbol(f"s{i}", real=True) for i, s in enumerate(form.states + form.params)}
-    params = {plain[s].name: np.longdouble(run.params[s.name]) for s in form.params}
-
-    def make(text: str) -> Callable[[np.ndarray], np.ndarray]:
-        def term(states: np.ndarray) -> np.ndarray:
-            values = {plain[s].name: states[:, i] for i, s in enumerate(form.states)}
-            return np.broadcast_to(evaluate(text, {**params, **values}, EXTENDED), len(states))
-
-        return term
-
-    energies = [row.energy.xreplace(plain) for row in form.rows]
-    return [[make(to_text(term)) for term in sp.Add.make_args(energy)] for energy in energies]
+    values: dict[str, Any] = {plain[s].name: np.longdouble(run.params[s.name]) for s in form.params}
+    values |= {plain[s].name: states[:, i] for i, s in enumerate(form.states)}
+    terms = [sp.Add.make_args(row.energy.xreplace(plain)) for row in form.rows]
+    at = lambda term: np.broadcast_to(evaluate(to_text(term), values, EXTENDED), len(states))  # noqa: E731
+    return [np.stack([at(term) for term in row]) for row in terms]

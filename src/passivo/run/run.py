@@ -130,13 +130,26 @@ class Run:
         if name in self.model.states:
             values = self.arrays["states"][:, self.model.states.index(name)]
             return self._series(name, values, self.model.unit(name))
+        if name in self.model.vectors:
+            return self._vector(name)
         if name in self.inputs:
             return self.inputs[name]
         if name in self.recorded:
             values = self.arrays["recorded"][:, self.recorded.index(name)]
             return self._series(name, values, self.model.unit(name))
-        known = [*self.model.states, *self.inputs, *self.recorded]
+        known = [*self.model.vectors, *self.model.states, *self.inputs, *self.recorded]
         raise InputError(f"the run has no {name!r}; {nearest(name, known)}")
+
+    def _vector(self, name: str) -> xr.DataArray:
+        """Several states, or several records, under one name."""
+        parts = self.model.vectors[name]
+        states = parts[0] in self.model.states
+        known, values = (
+            (self.model.states, self.arrays["states"]) if states else (self.recorded, self.arrays["recorded"])
+        )
+        places = [known.index(part) for part in parts]
+        found = self._series(name, values[:, places], self.model.unit(parts[0]))
+        return found.assign_coords(component=[part.removeprefix(f"{name}.") for part in parts])
 
     def _series(self, name: str, values: np.ndarray, unit: str) -> xr.DataArray:
         return series(name, values, unit, self.time)

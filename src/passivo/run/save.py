@@ -19,11 +19,11 @@ import numpy as np
 
 from passivo.errors import FileError, nearest
 from passivo.method.catalogue import method_from
-from passivo.model.describe import model_from
 from passivo.network.network import Network
 from passivo.run.adaptive import Adaptive
 from passivo.run.network_run import LinkRun, NetworkRun
 from passivo.run.run import FIELDS, Run
+from passivo.world.describe import model_from
 
 FORMAT = 3
 NETWORK_FIELDS = ("time", "ledger", "accounts")

@@ -426,7 +426,7 @@ class _Build:
             if name not in model.states:
                 what = f"there is no such state; {nearest(name, model.states)}"
                 raise ScenarioError(self.place(("start", name), what))
-        state = {**dict.fromkeys(model.states, 0.0), **(model.minimum or {}), **start}
+        state = {**dict.fromkeys(model.states, 0.0), **(model.initial or {}), **start}
         for names, what in bad_starts(model, state):
             given = [name for name in names if name in start]
             raise ScenarioError(self.place(("start", *given[:1]), what))

@@ -46,7 +46,7 @@ class Point:
     def of(cls, part: CompiledPart, changes: Mapping[str, float]) -> Point:
         changed = part.model.with_params(**changes)
         part.method.for_model(changed)
-        lowest = changed.minimum or {}
+        lowest = changed.initial or {}
         return cls(changed, np.array([lowest.get(name, 0.0) for name in changed.states]))
 
     def enter(self, part: CompiledPart) -> None:

@@ -1,0 +1,1 @@
+"""Worlds: rigid bodies, springs, joints, stepped so that they create no energy."""

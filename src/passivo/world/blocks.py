@@ -1,0 +1,104 @@
+"""The linear system of a step: 6 × 6 blocks, one for each body and each two that are tied. Kernels.
+
+Bodies are eliminated one after the other in the order of the table (`order.py`): in a tree from the leaves to the root,
+so that nothing fills in and the time grows with the number of bodies.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passivo.world.table import *
+
+
+def factor(m, a):
+    """LU of a 6 × 6 block in place; its symmetric part is positive, so nothing is exchanged. False if it is not."""
+    for k in range(6):
+        pivot = m[a + 7 * k]
+        if not pivot > 0.0:
+            return False
+        share = 1.0 / pivot
+        for i in range(k + 1, 6):
+            left = m[a + 6 * i + k] * share
+            m[a + 6 * i + k] = left
+            for j in range(k + 1, 6):
+                m[a + 6 * i + j] -= left * m[a + 6 * k + j]
+    return True
+
+
+def divide(m, a, b):
+    """Solve with the factors at `a` for the vector at `b`."""
+    for i in range(1, 6):
+        for k in range(i):
+            m[b + i] -= m[a + 6 * i + k] * m[b + k]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            m[b + i] -= m[a + 6 * i + k] * m[b + k]
+        m[b + i] /= m[a + 7 * i]
+
+
+def divide_block(m, a, b):
+    """Solve with the factors at `a` for the six columns of the block at `b`."""
+    for i in range(1, 6):
+        for k in range(i):
+            left = m[a + 6 * i + k]
+            for j in range(6):
+                m[b + 6 * i + j] -= left * m[b + 6 * k + j]
+    for i in range(5, -1, -1):
+        for k in range(i + 1, 6):
+            right = m[a + 6 * i + k]
+            for j in range(6):
+                m[b + 6 * i + j] -= right * m[b + 6 * k + j]
+        share = 1.0 / m[a + 7 * i]
+        for j in range(6):
+            m[b + 6 * i + j] *= share
+
+
+def take(m, left, right, target):
+    """The vector at `target` less a block times the vector at `right`."""
+    for i in range(6):
+        total = m[target + i]
+        for k in range(6):
+            total -= m[left + 6 * i + k] * m[right + k]
+        m[target + i] = total
+
+
+def take_block(m, left, right, target):
+    """The block at `target` less the product of two."""
+    for i in range(6):
+        for k in range(6):
+            share = m[left + 6 * i + k]
+            for j in range(6):
+                m[target + 6 * i + j] -= share * m[right + 6 * k + j]
+
+
+def eliminate(m, t):
+    """Solve for V̂ of all bodies: the solution replaces the right hand side. False where a pivot is not positive.
+
+    An entry of the order: body p, number n of neighbours left; for each its number, blocks (it, p) and (p, it); then
+    the blocks of all pairs of them.
+    """
+    blocks, rights = t[AT_BLOCKS], t[AT_RIGHT]
+    for k in range(t[BODIES]):
+        at = t[t[ORDER_TABLE] + k]
+        a, y, n = blocks + 36 * t[at], rights + 6 * t[at], t[at + 1]
+        if not factor(m, a):
+            return False
+        divide(m, a, y)
+        for j in range(n):
+            divide_block(m, a, blocks + 36 * t[at + 4 + 3 * j])
+        for i in range(n):
+            left, other = blocks + 36 * t[at + 3 + 3 * i], rights + 6 * t[at + 2 + 3 * i]
+            take(m, left, y, other)
+            for j in range(n):
+                take_block(m, left, blocks + 36 * t[at + 4 + 3 * j], blocks + 36 * t[at + 2 + 3 * n + n * i + j])
+    for k in range(t[BODIES] - 1, -1, -1):
+        at = t[t[ORDER_TABLE] + k]
+        for j in range(t[at + 1]):
+            take(m, blocks + 36 * t[at + 4 + 3 * j], rights + 6 * t[at + 2 + 3 * j], rights + 6 * t[at])
+    return True
+
+
+INLINE = (factor, divide, divide_block, take, take_block)
+KERNELS = (eliminate,)

@@ -1,0 +1,69 @@
+"""What a world stores, by NumPy and the description alone: what an audit holds the ledger against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from passivo.world.form import rows_of
+from passivo.world.names import BODY_PARAMETERS, GRAVITY
+
+if TYPE_CHECKING:
+    from passivo.world.parts import Tie
+    from passivo.world.world import World
+
+
+def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) -> np.ndarray:
+    """Joules of every row of the ledger at each of the states (rows of the array), as wide as their numbers are."""
+    columns = {name: i for i, name in enumerate(world.states)}
+    vectors = world.vectors
+    read: Callable[[str], np.ndarray] = lambda name: states[:, [columns[part] for part in vectors[name]]]  # noqa: E731
+    rows = dict.fromkeys(rows_of(world), np.zeros(len(states), states.dtype))
+    gravity = np.array([params[name] for name in GRAVITY], states.dtype)
+    for name in world.bodies:
+        mass, xx, yy, zz, xy, xz, yz, *_ = (params[f"{name}.{what}"] for what in BODY_PARAMETERS)
+        inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], states.dtype)
+        v, w = read(f"{name}.velocity"), read(f"{name}.angular_velocity")
+        rows["kinetic"] = rows["kinetic"] + (mass * (v * v).sum(axis=1) + (w * (w @ inertia)).sum(axis=1)) / 2
+        rows["gravity"] = rows["gravity"] - mass * (read(f"{name}.position") @ gravity)
+    for bond in world.bonds.values():
+        for tie in bond.ties:
+            if tie.stiffness:
+                stretch = _stretch(tie, read)
+                energy = params[tie.stiffness] * tie.share * stretch**2 / 2
+                rows[bond.row] = rows[bond.row] + energy
+    return np.column_stack(list(rows.values()))
+
+
+def _stretch(tie: Tie, read: Callable[[str], np.ndarray]) -> np.ndarray:
+    """How far a tie is from rest, at each state."""
+    gap = _place(tie, tie.a, tie.at_a, read) - _place(tie, tie.b, tie.at_b, read)
+    if tie.kind == "length":
+        return _size(gap) - tie.more[0]
+    if tie.kind == "slide":
+        ways = [tie.more[i : i + 3] for i in (0, 3, 6)]
+        return _size(np.column_stack([(_turned(tie.b, way, read) * gap).sum(axis=1) for way in ways]))
+    return _size(gap)
+
+
+def _place(tie: Tie, carrier: str | None, at: Any, read: Callable[[str], np.ndarray]) -> np.ndarray:
+    """A point of a carrier in world axes; of a direction tie only the direction."""
+    place = _turned(carrier, at, read)
+    return place if carrier is None or tie.kind == "direction" else place + read(f"{carrier}.position")
+
+
+def _turned(carrier: str | None, vector: Any, read: Callable[[str], np.ndarray]) -> np.ndarray:
+    """A vector of a carrier in world axes: v + 2w (u × v) + 2u × (u × v) for its quaternion (w, u)."""
+    if carrier is None:
+        return np.array(vector)[None, :]
+    turn = read(f"{carrier}.orientation")
+    w, u = turn[:, :1], turn[:, 1:]
+    v = np.broadcast_to(np.array(vector, turn.dtype), u.shape)
+    across = np.cross(u, v)
+    return v + 2 * w * across + 2 * np.cross(u, across)
+
+
+def _size(vectors: np.ndarray) -> np.ndarray:
+    return np.sqrt((vectors * vectors).sum(axis=1))

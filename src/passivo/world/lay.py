@@ -1,0 +1,157 @@
+"""From a world and a method to a piece of a generated module: the table, the figures, and places in the memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from passivo.kernel import tick
+from passivo.ledger import accounts as A
+from passivo.world import table as T
+from passivo.world.core import imports
+from passivo.world.names import BODY_PARAMETERS, GRAVITY
+from passivo.world.order import Elimination
+from passivo.world.parts import KINDS
+
+if TYPE_CHECKING:
+    from passivo.kernel.module import Piece
+    from passivo.method.base import Method
+    from passivo.world.world import World
+
+SECTIONS = {  # of the header of the table, and of the memory
+    "AT_STATE": "STATE", "AT_NEXT": "NEXT", "AT_STEP": "STEP", "AT_PARAM": "PARAM", "AT_INPUT": "INPUT",
+    "AT_USED": "USED", "AT_OUTPUT": "OUTPUT", "AT_MEAN": "MEAN", "AT_WORK": "WORK", "AT_LOST": "LOST",
+    "AT_RECEIVED": "RECEIVED", "AT_CHANGE": "CHANGE", "AT_DIFFERENCE": "DIFFERENCE", "AT_SCALE": "SCALE",
+    "AT_ENERGY": "ENERGY", "AT_HEIGHT": "HEIGHT", "AT_PASSES": "ITERATION", "AT_FRAMES": "FRAMES",
+    "AT_ROWS": "TIE_ROWS", "AT_BLOCKS": "BLOCKS_OF_BODIES", "AT_RIGHT": "RIGHT_SIDE",
+    "AT_RECORDED": "RECORDED", "AT_NOISE": "RECORDED_NOISE",
+}  # fmt: skip
+LEAVES = """
+def advance(m, h):
+    return world_advance(m, TABLE, h)
+
+def difference(m):
+    world_difference(m, TABLE)
+
+def energy(m):
+    world_energy(m, TABLE)
+
+def heights(m):
+    world_heights(m, TABLE)
+
+def output(m):
+    world_output(m, TABLE)
+
+def prepare(m):
+    pass
+
+def ready(m):
+    world_ready(m, TABLE)
+
+def prove(m, h):
+    pass
+
+def shift(m, place, way, width):
+    return world_shift(m, TABLE, place, way, width)
+"""
+
+
+def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
+    """The piece of a world, its memory from `base` to SIZE."""
+    from passivo.kernel.leaves import constants, lay_out
+    from passivo.kernel.module import Piece
+
+    form, recorded = world.form, len(world.recorded)
+    layout = lay_out(form, 1, base, recorded)
+    layout.take("COUNTERS", len(method.counters))
+    bodies, ties = list(world.bodies), [(bond, tie) for bond in world.bonds.values() for tie in bond.ties]
+    carriers = {name: i for i, name in enumerate([*bodies, *world.anchors])}
+    pairs = [(carriers[tie.a], carriers[tie.b]) for _, tie in ties if tie.b in world.bodies]
+    plan = Elimination(len(bodies), pairs)
+    layout.take("FRAMES", len(carriers) * T.F_SIZE)
+    layout.take("TIE_ROWS", len(ties) * T.R_SIZE)
+    layout.take("BLOCKS_OF_BODIES", 36 * len(plan.blocks))
+    layout.take("RIGHT_SIDE", 6 * len(bodies))
+    figures = _Figures(layout.take("FIGURES", len(world.figures)))
+    options = method.world_options()
+    exact_joints = options.pop("EXACT_JOINTS", 0) == 1
+
+    header = dict.fromkeys(_header_names(), 0)
+    header |= {name: layout.sections[section] for name, section in SECTIONS.items()}
+    header |= {"BODIES": len(bodies), "CARRIERS": len(carriers), "TIES": len(ties), "TAPS": len(world.taps)}
+    header |= {"INPUTS": world.width, "ROW_COUNT": len(form.rows), "BLOCKS": len(plan.blocks)}
+    header |= {"STATE_COUNT": len(world.states), **options}
+    table = [0] * T.HEADER
+    inputs = _offsets(world)
+    params = {name: i for i, name in enumerate(world.params)}
+
+    header["CARRIER_TABLE"] = len(table)
+    for i, name in enumerate(carriers):
+        anchor = world.anchors.get(name)
+        state = 1 + T.BODY_STATES * min(i, len(bodies)) + T.ANCHOR_STATES * max(i - len(bodies), 0)
+        if anchor is None:
+            table += [state, params[f"{name}.{BODY_PARAMETERS[0]}"], -1, 0]
+        else:
+            table += [state, -1, inputs[name], anchor.width]
+    header["TIE_TABLE"] = len(table)
+    rows = [row.name for row in form.rows]
+    told = {name: 4 * i for i, name in enumerate(world.bonds)}  # as `Names.recorded` has them
+    exact = 0
+    for bond, tie in ties:
+        a, b = carriers[tie.a], carriers.get(tie.b, -1) if tie.b is not None else -1
+        both = 0 <= b < len(bodies)
+        turns = bond.row == "springs" or exact_joints
+        exact |= turns
+        table += [
+            KINDS.index(tie.kind), a, b, params.get(tie.stiffness, -1), params.get(tie.damping, -1),
+            figures.skip(1), figures.skip(6 + len(tie.more)), int(turns), rows.index(bond.row),
+            plan.blocks[a, b] if both else -1, plan.blocks[b, a] if both else -1, told[bond.name],
+        ]  # fmt: skip
+    header["ITERATES"] = int(exact and options["SCHEME"] == T.MIDPOINT)
+    header["TAP_TABLE"] = len(table)
+    for tap in world.taps.values():
+        table += [carriers[tap.body], figures.skip(3), inputs[tap.name], tap.width]
+    header["ORDER_TABLE"] = len(table)
+    table += plan.table(len(table))
+    for name, value in header.items():
+        table[getattr(T, name)] = int(value)
+    assert tuple(params)[:3] == GRAVITY
+
+    numbers: dict[str, Any] = {"TITLE": f"{world.name} by {type(method).__name__}", **constants(form, 1, recorded)}
+    numbers |= layout.sections
+    numbers.update(SIZE=layout.size, KEEPS_BOOK=method.keeps_book)
+    numbers["TABLE"] = np.array(table, dtype=np.int64)
+    # what a step by increments of the states would need
+    leaves = ["def inside(m):\n    return True", "def end_gradient(m):\n    pass", *_leaves()]
+    return Piece(numbers, leaves, (A.enter, A.book, *tick.KERNELS), imports(engine))
+
+
+class _Figures:
+    """Where the figures of a world are, one after the other as `World.figures` has them."""
+
+    def __init__(self, start: int):
+        self.at = start
+
+    def skip(self, count: int) -> int:
+        """Where these begin."""
+        self.at += count
+        return self.at - count
+
+
+def _header_names() -> list[str]:
+    """The names of the header of the table: those before HEADER, in order."""
+    return [name for name, value in vars(T).items() if name.isupper()][: T.HEADER]
+
+
+def _leaves() -> list[str]:
+    return ["def " + text.rstrip() for text in LEAVES.split("\ndef ")[1:]]
+
+
+def _offsets(world: World) -> dict[str, int]:
+    """The first input of each port."""
+    result, at = {}, 0
+    for name, port in world.ports.items():
+        result[name] = at
+        at += port.width
+    return result

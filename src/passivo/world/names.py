@@ -1,0 +1,71 @@
+"""What the states, parameters and records of a world are called, in the order of `table.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+GRAVITY = ("gravity_x", "gravity_y", "gravity_z")
+BODY_PARAMETERS = (
+    "mass", "inertia_xx", "inertia_yy", "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz", "drag", "spin_drag",
+)  # fmt: skip
+BODY_VECTORS = {
+    "position": "xyz",
+    "orientation": "wxyz",
+    "velocity": "xyz",
+    "angular_velocity": "xyz",
+    "mean_velocity": "xyz",  # of the last step
+    "mean_angular_velocity": "xyz",
+}
+ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
+BOND_RECORDS = {"gap": "", "force": "xyz"}
+UNITS = {
+    "position": "m",
+    "orientation": "1",
+    "velocity": "m/s",
+    "angular_velocity": "rad/s",
+    "mean_velocity": "m/s",
+    "mean_angular_velocity": "rad/s",
+    "gap": "m",
+    "force": "N",
+    "mass": "kg",
+    "drag": "N s/m",
+    "spin_drag": "N m s",
+}
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names in a world of these bodies, anchors and bonds."""
+
+    bodies: tuple[str, ...]
+    anchors: tuple[str, ...]
+    bonds: tuple[str, ...]
+
+    @cached_property
+    def vectors(self) -> Mapping[str, tuple[str, ...]]:
+        """ "box.position" -> its components "box.position.x" and so on; the forces of bonds too."""
+        groups = [(self.bodies, BODY_VECTORS), (self.anchors, ANCHOR_VECTORS), (self.bonds, {"force": "xyz"})]
+        return {
+            f"{name}.{vector}": tuple(f"{name}.{vector}.{axis}" for axis in axes)
+            for names, vectors in groups
+            for name in names
+            for vector, axes in vectors.items()
+        }
+
+    @cached_property
+    def states(self) -> tuple[str, ...]:
+        groups = [f"{body}.{vector}" for body in self.bodies for vector in BODY_VECTORS]
+        groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
+        return ("last_step", *(part for group in groups for part in self.vectors[group]))
+
+    @cached_property
+    def recorded(self) -> tuple[str, ...]:
+        """Of each bond the largest gap at the end of the step, and the mean force on its first body."""
+        return tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
+
+    def unit(self, name: str) -> str:
+        if name == "last_step":
+            return "s"
+        return next((UNITS[part] for part in name.split(".")[:0:-1] if part in UNITS), "")

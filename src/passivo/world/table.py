@@ -1,0 +1,131 @@
+"""How a world lies in its table of whole numbers `t` and in the memory `m`. Names of places only.
+
+One compiled core serves all worlds. What a world is made of stands in `t`: places in the memory, who hangs on whom, the
+order of elimination. Points and directions in the axes of bodies are figures in the memory; masses, stiffnesses and the
+like are parameters there and can be changed while it runs.
+
+Carriers are what ties hang on: the bodies, then the anchors, whose velocity is an input; −1 is the world itself.
+"""
+
+# the table begins with these: numbers of things, choices, places in the memory (AT_...) and in the table (..._TABLE)
+BODIES = 0
+CARRIERS = 1
+TIES = 2
+TAPS = 3  # ports at points of bodies
+INPUTS = 4
+SCHEME = 5
+PREDICTS = 6  # whether the moment of momentum is extrapolated to the middle of the step
+RESOLVES = 7  # solutions beyond the first, with the turn of the one before
+ITERATES = 8  # whether a tie wants the jacobian of the turn that really comes
+ROW_COUNT = 9
+AT_STATE = 10
+AT_NEXT = 11
+AT_STEP = 12
+AT_PARAM = 13
+AT_INPUT = 14
+AT_USED = 15
+AT_OUTPUT = 16
+AT_MEAN = 17
+AT_WORK = 18
+AT_LOST = 19
+AT_RECEIVED = 20
+AT_CHANGE = 21
+AT_DIFFERENCE = 22
+AT_SCALE = 23
+AT_ENERGY = 24
+AT_HEIGHT = 25
+AT_PASSES = 26  # of this step, and of all
+AT_FRAMES = 27
+AT_ROWS = 28
+AT_BLOCKS = 29
+AT_RIGHT = 30
+BLOCKS = 31  # 6 × 6, those of the bodies first
+CARRIER_TABLE = 32
+TIE_TABLE = 33
+TAP_TABLE = 34
+ORDER_TABLE = 35
+STATE_COUNT = 36
+AT_RECORDED = 37
+AT_NOISE = 38
+HEADER = 39
+
+EPSILON = 2.0**-52
+
+# schemes
+MIDPOINT = 0
+SYMPLECTIC = 1
+IMPLICIT = 2
+
+# rows of the ledger; those of springs and joints follow
+KINETIC = 0
+GRAVITY = 1
+
+# the state: the size of the last step, then for each body
+X = 0  # position
+Q = 3  # quaternion w x y z
+V = 7  # velocity, world axes
+W = 10  # rate, axes of the body
+U = 13  # V̂ of the last step
+BODY_STATES = 19
+ANCHOR_STATES = 7
+
+# of a carrier in the table
+C_STATE = 0  # within the state
+C_PARAM = 1  # within the parameters: mass, inertia, drags
+C_INPUT = 2  # of an anchor, within the inputs
+C_WIDTH = 3  # of an anchor: 3 moves it, 6 turns it too
+C_SIZE = 4
+
+# parameters of a body; the first three of all are gravity
+MASS = 0
+INERTIA = 1  # xx, yy, zz, xy, xz, yz
+DRAG = 7
+SPIN_DRAG = 8
+BODY_PARAMS = 9
+
+# of a port at a point of a body in the table: carrier, figures, first input, width
+TAP_SIZE = 4
+
+# of a tie in the table
+T_KIND = 0
+T_A = 1
+T_B = 2
+T_STIFFNESS = 3  # within the parameters, −1 for none
+T_DAMPING = 4
+T_SHARE = 5  # figure by which both are multiplied
+T_FIGURES = 6
+T_EXACT = 7
+T_ROW = 8
+T_AB = 9  # blocks of the matrix, −1 where an end is no body
+T_BA = 10
+T_TOLD = 11  # within what is recorded: gap, force
+T_SIZE = 12
+
+# kinds of ties, and their figures
+POINT = 0  # Ψ = xa + Ra ra − xb − Rb rb: ra, rb
+DIRECTION = 1  # Ψ = Ra ra − Rb rb: two unit vectors
+SLIDE = 2  # Ψ_j = Rb n_j · (xa + Ra ra − xb − Rb rb): ra, rb, three directions n_j, or zeros
+LENGTH = 3  # as a point, elastic in |Ψ| − L alone: ra, rb, L
+SPIN = 4  # no Ψ: a damper between two rates
+
+# of a carrier in the memory
+F_TURN = 0  # R at the start
+F_BENT = 9  # R (a I + b S(θ)), the mean turn of the step
+F_NEXT = 18  # R at its end
+F_HAT = 27  # V̂
+F_SPIN = 33  # J w*
+F_PULL = 36  # of an anchor: what pulls at it
+F_SIZE = 42
+
+# of a tie in the memory
+R_PSI = 0
+R_NEW = 3  # Ψ at the end of the step
+R_A = 6  # jacobians, 3 × 6
+R_B = 24
+R_K = 42  # stiffness: of a length the secant one
+R_C = 43  # damping, 3 × 3
+R_KAPPA = 52  # what multiplies J V̂
+R_FORCE = 61
+R_SLOPE_A = 64  # how Ψ changes at the end of the step with V̂: of a jacobian that is made anew for every turn
+R_SLOPE_B = 82
+R_SIZE = 100

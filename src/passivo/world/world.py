@@ -1,0 +1,473 @@
+"""`World`: rigid bodies, springs, joints, ports and anchors under gravity. Description, checked as it grows."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+import numpy as np
+
+from passivo.errors import ModelError, quoted
+from passivo.model.ports import Port
+from passivo.model.system import Model, checked_name, number
+from passivo.world import bonds, energies
+from passivo.world.form import WorldForm, form_of
+from passivo.world.names import BODY_PARAMETERS, GRAVITY, Names
+from passivo.world.parts import (
+    Anchor,
+    Body,
+    Bond,
+    Carrier,
+    Point,
+    Tap,
+    check_moments,
+    checked_inertia,
+)
+from passivo.world.rotation import checked_quaternion, checked_vector
+from passivo.world.shapes import Shape
+
+UP = (1.0, 0.0, 0.0, 0.0)
+ORIGIN = (0.0, 0.0, 0.0)
+SHOWN = 2  # bodies in a picture of a run
+
+
+class World(Model):
+    """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
+
+        world = pv.World(gravity=(0, 0, -9.81))
+        box = world.add_body("box", shape=pv.Box(0.2, 0.2, 0.2), mass=1.0, position=(0, 0, 1.0))
+        world.add_hinge("door", box, world, at=(0.1, 0, 1.0), axis=(0, 1, 0))
+        run = pv.simulate(world, pv.PassiveMidpoint(), step=1e-3, until=5.0)
+        run["box.position"]
+
+    Positions, velocities and forces are in the axes of the world; rates, inertias and points of a body in its own,
+    which have their origin in its centre of mass. Quaternions are w x y z. Joints are stiff springs between points that
+    meet (spec 4.4). Masses, stiffnesses and dampings are parameters such as "box.mass" or "door.stiffness".
+    """
+
+    steps_apart: ClassVar = True
+    signals: ClassVar = ()
+    positions: ClassVar = ()
+    units: Mapping[str, Any] = MappingProxyType({})
+
+    def __init__(self, gravity: Any = (0.0, 0.0, -9.81), name: str = "world"):
+        self.name = checked_name(name, "the world's name")
+        self.bodies: dict[str, Body] = {}
+        self.anchors: dict[str, Anchor] = {}
+        self.taps: dict[str, Tap] = {}
+        self.bonds: dict[str, Bond] = {}
+        self.ports: dict[str, Port] = {}
+        self.params = dict(zip(GRAVITY, checked_vector(gravity, "gravity")))
+
+    # -- bodies and what moves them -----------------------------------------------------------------------------------
+
+    def add_body(
+        self,
+        name: str,
+        shape: Shape | Sequence[Shape] | None = None,
+        mass: float | None = None,
+        *,
+        inertia: Any = None,
+        position: Any = ORIGIN,
+        orientation: Any = UP,
+        velocity: Any = ORIGIN,
+        angular_velocity: Any = ORIGIN,
+        friction: float = 0.0,
+        restitution: float = 0.0,
+        drag: float = 0.0,
+        spin_drag: float = 0.0,
+    ) -> Body:
+        """A rigid body of `mass` kg; without an `inertia` that of its shapes, at equal density everywhere.
+
+        inertia           kg m², (xx, yy, zz) or 3 × 3, about the centre of mass in the axes of the body
+        velocity          m/s at the start; `angular_velocity` rad/s, in the axes of the body
+        drag, spin_drag   N s/m and N m s that brake it against the world
+        friction, restitution  of its surface
+        """
+        name = self._new_name(name)
+        shapes = _shapes(shape, name)
+        if mass is None:
+            raise ModelError(f"body {name!r} needs a mass: say mass=1.0, in kg")
+        weight = number(mass, f"the mass of body {name!r}")
+        if not weight > 0.0:
+            raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {weight:g}; what never moves is an anchor")
+        moments = checked_inertia(inertia, weight, shapes, name)
+        damping = bonds.amount(drag, f"the drag of {name!r}"), bonds.amount(spin_drag, f"the spin drag of {name!r}")
+        bounce = bonds.amount(restitution, f"the restitution of {name!r}")
+        if bounce > 1.0:
+            raise ModelError(f"the restitution of {name!r} must lie between 0 and 1, not {bounce:g}")
+        body = Body(
+            name,
+            checked_vector(position, f"the position of body {name!r}"),
+            checked_quaternion(orientation, f"the orientation of body {name!r}"),
+            checked_vector(velocity, f"the velocity of body {name!r}"),
+            checked_vector(angular_velocity, f"the angular velocity of body {name!r}"),
+            shapes,
+            bonds.amount(friction, f"the friction of {name!r}"),
+            bounce,
+        )
+        self.bodies[name] = body
+        self.params |= {f"{name}.{p}": v for p, v in zip(BODY_PARAMETERS, (weight, *moments, *damping))}
+        return body
+
+    def add_anchor(self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False) -> Anchor:
+        """A place that springs and joints can hang on and that is moved from outside: its port of the same name takes
+        its velocity (and where it `turns` its rate, in the axes of the world) and gives the force it is moved with."""
+        name = self._new_name(name)
+        place = checked_vector(position, f"the position of anchor {name!r}")
+        turn = checked_quaternion(orientation, f"the orientation of anchor {name!r}")
+        self.anchors[name] = anchor = Anchor(name, place, turn, bool(turns))
+        self.ports[name] = Port("flow", anchor.width, ())
+        return anchor
+
+    def add_port(self, name: str, body: Body, at: Any = ORIGIN, *, wrench: bool = False) -> Tap:
+        """A port at the point `at` of a body (in its own axes): takes a force in the axes of the world and gives the
+        velocity of the point; as a `wrench` 6 wide, takes a torque too and gives the rate."""
+        name = self._new_name(name)
+        if not isinstance(body, Body) or self.bodies.get(body.name) is not body:
+            raise ModelError(
+                f"port {name!r} sits on a body that this world's add_body(...) returned, not {quoted(body)}"
+            )
+        self.taps[name] = tap = Tap(name, body.name, checked_vector(at, f"the place of port {name!r}"), bool(wrench))
+        self.ports[name] = Port("effort", tap.width, ())
+        return tap
+
+    def point(self, x: float, y: float, z: float) -> Point:
+        """A place of the world itself, which never moves."""
+        return Point(None, checked_vector((x, y, z), "a point of the world"))
+
+    # -- springs ------------------------------------------------------------------------------------------------------
+
+    def add_spring(
+        self, name: str, a: Any, b: Any, stiffness: float, damping: float = 0.0, length: float = 0.0
+    ) -> None:
+        """A linear spring between two points (`body.point(...)`, `world.point(...)`; a body alone: its centre of mass),
+        with a damper beside it. With a `length` at rest it acts along its line only; at 0 in all directions."""
+        self._bind(bonds.spring(self._new_name(name), self._end(a), self._end(b), stiffness, damping, length))
+
+    def add_turn_spring(
+        self, name: str, a: Any, b: Any, stiffness: Any, damping: float = 0.0, rest: Any = None
+    ) -> None:
+        """An SO(3) spring between two orientations (spec 4.3), N m/rad in all directions or about the three axes of b.
+
+        `rest` is the orientation of a in the axes of b in which it is slack: by default that of the start."""
+        ends = self._end(a).carrier, self._end(b).carrier
+        self._bind(bonds.turn_spring(self._new_name(name), *ends, stiffness, damping, rest))
+
+    def add_pose_spring(
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        stiffness: float,
+        turn_stiffness: Any,
+        damping: float = 0.0,
+        turn_damping: float = 0.0,
+        rest: Any = None,
+    ) -> None:
+        """An SE(3) spring: it draws two points together and turns a into the orientation `rest` in the axes of b."""
+        ends = self._end(a), self._end(b)
+        self._bind(
+            bonds.pose_spring(self._new_name(name), *ends, stiffness, damping, turn_stiffness, turn_damping, rest)
+        )
+
+    # -- joints -------------------------------------------------------------------------------------------------------
+
+    def add_ball(
+        self, name: str, *ends: Any, at: Any = None, stiffness: float = bonds.STIFF, damping: float = 0.0
+    ) -> None:
+        """Points of two or more bodies that stay together. Ends are points, or bodies that meet `at` a place of the
+        world at the start. `stiffness` in N/m."""
+        self._bind(bonds.ball(self._new_name(name), self._ends(name, ends, at), stiffness, damping))
+
+    def add_hinge(
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        axis: Any,
+        *,
+        at: Any = None,
+        span: float = bonds.SPAN,
+        stiffness: float = bonds.STIFF,
+        damping: float = 0.0,
+    ) -> None:
+        """Two points that meet, `span` metres apart on the `axis` (in the axes of the world at the start)."""
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.hinge(self._new_name(name), first, second, axis, span, stiffness, damping))
+
+    def add_prismatic(
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        axis: Any,
+        *,
+        at: Any = None,
+        span: float = bonds.SPAN,
+        stiffness: float = bonds.STIFF,
+        damping: float = 0.0,
+    ) -> None:
+        """Slides along the `axis` and does not turn; `span² stiffness` N m/rad hold the orientation."""
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.prismatic(self._new_name(name), first, second, axis, span, stiffness, damping))
+
+    def add_elliptic(
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        axes: Any,
+        radii: Any,
+        *,
+        at: Any = None,
+        stiffness: float = bonds.STIFF,
+        damping: float = 0.0,
+    ) -> None:
+        """Four points that meet at the ends of two half axes: as a joint of cartilage it yields to turns, the more
+        about an axis the nearer the points of the other lie."""
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.elliptic(self._new_name(name), first, second, axes, radii, stiffness, damping))
+
+    def add_weld(
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        *,
+        at: Any = None,
+        span: float = bonds.SPAN,
+        stiffness: float = bonds.STIFF,
+        damping: float = 0.0,
+    ) -> None:
+        """Two bodies that stay as they are to each other; `span² stiffness` N m/rad hold the orientation."""
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.weld(self._new_name(name), first, second, span, stiffness, damping))
+
+    # -- checks -------------------------------------------------------------------------------------------------------
+
+    def _new_name(self, name: str) -> str:
+        name = checked_name(name, "the name in a world")
+        if name in self.members or name in ("gravity", "last_step", "total"):
+            raise ModelError(f"the world already has a {name!r}; choose another name")
+        return name
+
+    @property
+    def members(self) -> list[str]:
+        """The names of everything in it."""
+        return [*self.bodies, *self.anchors, *self.taps, *self.bonds]
+
+    def _end(self, end: Any) -> Point:
+        """A point from a point, a body or an anchor (its origin), or the world (its origin)."""
+        if end is self:
+            end = Point(None, ORIGIN)
+        point = Point(end, ORIGIN) if isinstance(end, Carrier) else end
+        if not isinstance(point, Point):
+            raise ModelError(
+                "an end of a spring or joint is a point such as body.point(0, 0, 0.1), a body, an anchor or the world, "
+                f"not {quoted(end)}"
+            )
+        carrier = point.carrier
+        if carrier is not None and {**self.bodies, **self.anchors}.get(carrier.name) is not carrier:
+            raise ModelError(f"{carrier.name!r} belongs to another world; use what this world's add_body(...) returned")
+        return point
+
+    def _ends(self, name: str, ends: Sequence[Any], at: Any) -> list[Point]:
+        """The points of a joint; bodies meet `at` a place of the world."""
+        if at is None:
+            return [self._end(end) for end in ends]
+        x, y, z = checked_vector(at, f"the place of joint {name!r}")
+        for end in ends:
+            if isinstance(end, Point):
+                raise ModelError(f"joint {name!r} has at= and a point; give two bodies and at=, or two points")
+        carriers = [self._end(end).carrier for end in ends]
+        return [self.point(x, y, z) if carrier is None else carrier.here(x, y, z) for carrier in carriers]
+
+    def _bind(self, bond: Bond) -> None:
+        self.bonds[bond.name] = bond
+        self.params |= bond.params
+
+    # -- what every model says ----------------------------------------------------------------------------------------
+
+    @property
+    def names(self) -> Names:
+        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds))
+
+    @property
+    def states(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.names.states
+
+    @property
+    def vectors(self) -> Mapping[str, tuple[str, ...]]:  # type: ignore[override]
+        return self.names.vectors
+
+    @property
+    def recorded(self) -> tuple[str, ...]:  # type: ignore[override]
+        return self.names.recorded
+
+    def unit(self, name: str, gives: bool = False) -> str:
+        if name in self.ports:
+            force = (self.ports[name].kind == "effort") != gives
+            return ("N" if force else "m/s") if self.ports[name].width == 3 else ""
+        return self.names.unit(name)
+
+    @property
+    def minimum(self) -> None:
+        """None: it falls for ever."""
+        return None
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Where the first few bodies are and how they move."""
+        vectors = ("position", "orientation", "velocity", "angular_velocity")
+        return tuple(
+            part for body in list(self.bodies)[:SHOWN] for v in vectors for part in self.vectors[f"{body}.{v}"]
+        )
+
+    @property
+    def initial(self) -> dict[str, float]:
+        """The state at the start: poses and velocities as they were given."""
+        values = [0.0]
+        for body in self.bodies.values():
+            values += [*body.position, *body.orientation, *body.velocity, *body.angular_velocity]
+            values += [*body.velocity, *body.angular_velocity]
+        for anchor in self.anchors.values():
+            values += [*anchor.position, *anchor.orientation]
+        return dict(zip(self.states, values))
+
+    def placed(self, values: Mapping[str, float]) -> dict[str, float]:
+        """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten."""
+        result = {"last_step": 0.0, **values} if values else {}
+        for name in (*self.bodies, *self.anchors):
+            parts = self.vectors[f"{name}.orientation"]
+            given = [part for part in parts if part in values]
+            if given:
+                if len(given) < 4:
+                    raise ModelError(f"give all four components of '{name}.orientation', w x y z, or none")
+                turn = checked_quaternion([values[part] for part in parts], f"the orientation of {name!r}")
+                result |= dict(zip(parts, turn))
+        return result
+
+    def snapshot(self) -> World:
+        """The world as it is now, checked: a run is not changed by what is added later."""
+        self.check(self.params)
+        twin = copy.copy(self)
+        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params"):
+            setattr(twin, group, dict(getattr(self, group)))
+        return twin
+
+    def coupled(self, port: str, name: str, k: float, turning: float) -> World:
+        """The world with an anchor `name` in place of a port, and a spring between the two."""
+        twin, tap = self.snapshot(), self.taps[port]
+        body = twin.bodies[tap.body]
+        place, at = body.outside(tap.at), Point(body, tap.at)
+        x, y, z = (float(value) for value in place)
+        anchor = Anchor(name, (x, y, z), UP, tap.wrench)
+        bond = bonds.coupling(name, at, Point(anchor, ORIGIN), k, turning if tap.wrench else None)
+        del twin.taps[port], twin.ports[port]
+        twin.anchors[name], twin.bonds[name], twin.ports[name] = anchor, bond, Port("flow", anchor.width, ())
+        twin.params |= bond.params
+        twin.couplings = (*self.couplings, name)
+        return twin
+
+    def coupling(self, name: str) -> tuple[str, list[str], str]:
+        turns = [f"{name}.turning"] * 3 if self.anchors[name].turns else []
+        return f"{name}.position.x", [f"{name}.k"] * 3 + turns, "springs"
+
+    @property
+    def form(self) -> WorldForm:  # type: ignore[override]
+        return self._derive()
+
+    def _derive(self) -> WorldForm:
+        return form_of(self)
+
+    def row_energies(self, params: Mapping[str, float], states: np.ndarray) -> np.ndarray:
+        """Stored joules of every ledger row at each of the states, by NumPy alone."""
+        return energies.row_energies(self, params, states)
+
+    def piece(self, method: Any, formulas: Mapping[str, Any], base: int, engine: Any) -> Any:
+        from passivo.world.lay import piece_of
+
+        for port in formulas:
+            raise ModelError(
+                f"the port {port!r} of a world takes no Feedback or Relation yet; use a spring, a damper, or a part "
+                "of a Network"
+            )
+        return piece_of(self, method, base, engine)
+
+    def check(self, params: Mapping[str, float]) -> None:
+        if not self.bodies:
+            raise ModelError(f"{self.name!r} has no bodies; add one with world.add_body(...)")
+        for name in self.bodies:
+            values = [params[f"{name}.{what}"] for what in BODY_PARAMETERS]
+            if not values[0] > 0.0:
+                raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {values[0]:g}")
+            check_moments(tuple(values[1:7]), f"the inertia of body {name!r}")
+            for what, value in zip(BODY_PARAMETERS[7:], values[7:]):
+                bonds.amount(value, f"the {what.replace('_', ' ')} of {name!r}")
+        for bond in self.bonds.values():
+            for name in bond.params:
+                bonds.amount(params[name], f"the parameter {name!r}")
+
+    def with_params(self, **params: float) -> World:
+        twin = self.snapshot()
+        twin.params = self.changed(params)
+        return twin
+
+    @property
+    def figures(self) -> list[float]:
+        """Points, directions, lengths and shares of ties, and points of ports, in the order of `lay.py`."""
+        ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
+        return [number for group in (*ties, *(tap.at for tap in self.taps.values())) for number in group]
+
+    def describe(self) -> dict[str, Any]:
+        form = self.form
+        return {
+            "kind": "World",
+            "name": self.name,
+            "states": list(form.states),
+            "inputs": list(form.inputs),
+            "answers": sorted(form.at_once),
+            "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
+            "taps": [[tap.body, tap.width] for tap in self.taps.values()],
+            "params": dict(self.params),
+            "start": {
+                "bodies": [body.describe() for body in self.bodies.values()],
+                "anchors": [anchor.describe() for anchor in self.anchors.values()],
+                "taps": [tap.describe() for tap in self.taps.values()],
+                "bonds": [bond.describe() for bond in self.bonds.values()],
+                "ports": list(self.ports),
+                "couplings": list(self.couplings),
+            },
+        }
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> World:
+        world, start = cls(name=data["name"]), data["start"]
+        world.couplings = tuple(start["couplings"])
+        world.params = dict(data["params"])
+        world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
+        world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
+        world.taps = {tap["name"]: Tap.from_description(tap) for tap in start["taps"]}
+        world.bonds = {bond["name"]: Bond.from_description(bond, world.params) for bond in start["bonds"]}
+        for name in start["ports"]:
+            tapped = name in world.taps
+            width = world.taps[name].width if tapped else world.anchors[name].width
+            world.ports[name] = Port("effort" if tapped else "flow", width, ())
+        return world
+
+    def __repr__(self) -> str:
+        return f"World({self.name!r}, bodies={list(self.bodies)[:8]}, joints and springs={list(self.bonds)[:8]})"
+
+
+def _shapes(shape: Any, name: str) -> tuple[Shape, ...]:
+    """The shapes of a body: one, several, or none."""
+    shapes = () if shape is None else (shape,) if isinstance(shape, Shape) else shape
+    if not isinstance(shapes, list | tuple) or not all(isinstance(each, Shape) for each in shapes):
+        raise ModelError(
+            f"the shape of body {name!r} must be one such as pv.Box(0.2, 0.2, 0.2), or a list of them, "
+            f"not {quoted(shape)}"
+        )
+    return tuple(shapes)
