@@ -1,5 +1,7 @@
 """Fixed hypothesis profile: the same examples everywhere, no deadlines (machines are shared)."""
 
+import signal
+
 import hypothesis
 
 hypothesis.settings.register_profile(
@@ -10,3 +12,6 @@ hypothesis.settings.register_profile(
     suppress_health_check=[hypothesis.HealthCheck.too_slow, hypothesis.HealthCheck.data_too_large],
 )
 hypothesis.settings.load_profile("fixed")
+
+# a shell that starts the tests in the background has Ctrl-C ignored in them, and in all they start
+signal.signal(signal.SIGINT, signal.default_int_handler)

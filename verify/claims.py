@@ -70,7 +70,7 @@ PROPERTIES: dict[str, Property] = {
         lambda r: f"|A'ΩA − Ω| = {r.symplectic:.2g}" if r.symplectic is not None else "not measured",
     ),
     "constraints": Property(lambda p: p.constrained, *_tight(0)),
-    "constraint rates": Property(lambda p: p.constrained, *_tight(1)),
+    "rates": Property(lambda p: p.constrained, *_tight(1)),
 }
 
 

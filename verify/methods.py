@@ -56,7 +56,7 @@ def general_methods() -> dict[str, Method]:
 
 def all_methods() -> dict[str, Method]:
     """Title -> method."""
-    return {**general_methods(), "PassiveMidpoint": PassiveMidpoint(), **CONSTRAINED}
+    return {**general_methods(), **CONSTRAINED}
 
 
 def reason_against(method: Method, problem: Problem) -> str:

@@ -18,7 +18,8 @@ IMPLICIT = [
     pv.ImplicitEuler(),
 ]
 EVERY = [cls() for cls in GENERAL.values() if cls is not pv.Composition]  # that one refuses what loses power
-GENERAL = [method for method in EVERY if not isinstance(method, pv.ExactHold | pv.Kahan)]  # those need a special model
+SPECIAL = pv.ExactHold | pv.Kahan | pv.PassiveMidpoint
+GENERAL = [method for method in EVERY if not isinstance(method, SPECIAL)]  # those need a special model
 name_of = lambda method: type(method).__name__ + getattr(method, "variant", "")  # noqa: E731
 MICROPHONE = pv.Relation(lambda y, u: y + 8 * u**3)
 

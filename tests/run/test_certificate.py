@@ -134,5 +134,5 @@ def test_a_law_whose_energy_is_unknown_has_none_and_its_audit_passes(tmp_path):
     run.save(tmp_path / "wall.zarr")
     found = pv.audit(tmp_path / "wall.zarr")
     assert found.ok and not found.findings
-    with pytest.raises(pv.InputError, match="nothing is known of the energy of the law 'wall'"):
+    with pytest.raises(pv.MethodError, match="nothing is known of the energy of the law 'wall'"):
         _ = run.runs["wall"].certificate

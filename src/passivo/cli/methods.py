@@ -82,7 +82,7 @@ MEANINGS = {
     "convex passivity": "no energy is created where the energy is convex",
     "symplectic": "volumes of phase space are kept; energy swings, but does not drift for long",
     "constraints": "they hold to rounding after every step",
-    "constraint rates": "so do their rates: no speed across the constraints is left",
+    "rates": "those of the constraints, too: no speed across them is left",
     "booked energy": "whatever is created stands in a book of the method's own, to be given back",
     "every system": "each one without constraints",
     "Relation": "a law between a port's input and output that is solved inside the step",

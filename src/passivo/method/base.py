@@ -26,7 +26,7 @@ class Method(ABC):
                "convex passivity"  created <= 0 where the energy is convex
                "symplectic"        the flow of a closed lossless canonical system is symplectic
                "constraints"       they hold to rounding after every step
-               "constraint rates"  so do their rates, ∂H/∂p·∂g/∂r = 0
+               "rates"             so do their rates, ∂H/∂p·∂g/∂r = 0
                "booked energy"     whatever a step creates stands in the method's own book
     applies    the systems it takes, in a few words; `for_model` and `write` refuse the others
     nodes      where in the step the inputs are read, as shares of it

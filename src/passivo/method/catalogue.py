@@ -28,7 +28,7 @@ ALL = (
     PassiveMidpoint, EnergyConsistent, ExactHold, ExactBounce, ConstrainedSplitting, ConstrainedGradient,
 )  # fmt: skip
 METHODS: dict[str, type[Method]] = {cls.__name__: cls for cls in ALL}
-SPECIAL = (ExactBounce, ConstrainedSplitting, ConstrainedGradient, PassiveMidpoint)  # each steps one kind of thing
+SPECIAL = (ExactBounce, ConstrainedSplitting, ConstrainedGradient)  # each steps one kind of thing
 GENERAL = {name: cls for name, cls in METHODS.items() if cls not in SPECIAL}
 
 

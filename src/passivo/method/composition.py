@@ -69,7 +69,7 @@ class Composition(Method):
     scheme: str | tuple[float, ...] = "suzuki4"
     negative: bool = False
 
-    applies: ClassVar = "lossless, no feedback"
+    applies: ClassVar = "no loss or feedback"
 
     def __post_init__(self) -> None:
         if not isinstance(self.base, Method):

@@ -300,7 +300,7 @@ class ConstrainedSplitting(Method):
     """
 
     order: ClassVar = 2
-    preserves: ClassVar = ("symplectic", "constraints", "constraint rates")
+    preserves: ClassVar = ("symplectic", "constraints", "rates")
     applies: ClassVar = "constraints"
     kernels: ClassVar = (brace, off, ready, solve, finish, stroke, advance)
     strokes: ClassVar = ONE

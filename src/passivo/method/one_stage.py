@@ -287,7 +287,7 @@ class SymplecticEuler(OneStage):
 
     order: ClassVar = 1
     preserves: ClassVar = ("symplectic",)
-    applies: ClassVar = "positions and momenta"
+    applies: ClassVar = "positions, momenta"
     nodes: ClassVar = (0.0,)
 
     def for_model(self, model: Any) -> SymplecticEuler:

@@ -273,10 +273,10 @@ class Network:
         return {f"{key}.{p}": value for key, member in self.members.items() for p, value in member.model.params.items()}
 
     @property
-    def minimum(self) -> dict[str, float]:
+    def initial(self) -> dict[str, float]:
         """Where the parts start unless told otherwise."""
-        lowest = {key: member.model.initial or {} for key, member in self.members.items()}
-        return {f"{key}.{name}": value for key, values in lowest.items() for name, value in values.items()}
+        starts = {key: member.model.initial or {} for key, member in self.members.items()}
+        return {f"{key}.{name}": value for key, values in starts.items() for name, value in values.items()}
 
     @property
     def tick(self) -> Fraction:
