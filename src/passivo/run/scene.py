@@ -239,7 +239,7 @@ class Scene:
             for name in moving.world.anchors:
                 yield from self._anchor(place, name)
             for bond in moving.world.bonds.values():
-                yield from self._bond(place, bond)
+                yield from self._bond(place, bond, moving.sizes)
                 if bond.row == "joints":
                     yield from self._arms(place, bond, moving.sizes)
             for name, tap in moving.world.taps.items():
@@ -261,7 +261,7 @@ class Scene:
         for plane in (ring, ring[:, [2, 0, 1]], ring[:, [1, 2, 0]]):
             yield Stroke(place.outside(name, plane), INK, THIN)
 
-    def _bond(self, place: Place, bond: Bond) -> Iterator[Stroke]:
+    def _bond(self, place: Place, bond: Bond, sizes: Mapping[str, float]) -> Iterator[Stroke]:
         points = [place.ends(tie) for tie in bond.ties if tie.kind in ("point", "length", "slide")]
         centre = place.outside(bond.ties[0].a, np.zeros(3))
         match bond.what:
@@ -270,9 +270,9 @@ class Scene:
                 yield Stroke(_coil(a, b, self.up, COIL * self.unit), INK, THIN)
                 yield Stroke(np.array([a, b]), INK, SMALL, dots=True)
                 if bond.what == "pose spring":
-                    yield self._spiral(place, bond, b)
+                    yield self._spiral(place, bond, b, sizes)
             case "turn spring":
-                yield self._spiral(place, bond, centre)
+                yield self._spiral(place, bond, centre, sizes)
             case "hinge":
                 axis = np.array([a for a, _ in points])
                 yield Stroke(axis, INK, THICK)
@@ -301,12 +301,14 @@ class Scene:
             if np.linalg.norm(middle) > 1.02 * sizes[carrier]:
                 yield Stroke(place.outside(carrier, np.array([np.zeros(3), middle])), SOFT, THIN)
 
-    def _spiral(self, place: Place, bond: Bond, centre: np.ndarray) -> Stroke:
-        """Of what resists turning: it opens as far as the turn goes."""
+    def _spiral(self, place: Place, bond: Bond, centre: np.ndarray, sizes: Mapping[str, float]) -> Stroke:
+        """Of what resists turning."""
         angle = np.linspace(0.0, 5 * np.pi, 61)[:, None]
         tie = next((tie for tie in bond.ties if tie.kind == "direction"), bond.ties[0])
         u, v = (place.turned(tie.b, np.eye(3)[k]) for k in (0, 1))
-        grown = 0.06 * self.unit * angle / angle[-1]
+        grown = (
+            min(0.06 * self.unit, *(0.8 * sizes.get(end or "", np.inf) for end in (tie.a, tie.b))) * angle / angle[-1]
+        )
         return Stroke(centre + grown * (np.cos(angle) * u + np.sin(angle) * v), INK, THIN)
 
     def _rail(self, place: Place, bond: Bond, a: np.ndarray, b: np.ndarray) -> Iterator[Stroke]:
