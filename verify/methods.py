@@ -12,6 +12,7 @@ from passivo.method.energy_consistent import EnergyConsistent
 from passivo.method.exact_hold import ExactHold, check_linear
 from passivo.method.non_iterative import SAV, Kahan
 from passivo.method.one_stage import ImplicitMidpoint, SymplecticEuler
+from passivo.method.passive_midpoint import PassiveMidpoint, check_masses
 from passivo.method.runge_kutta import RungeKutta
 from passivo.method.splitting import StructureSplitting
 from passivo.model.feedback import Relation
@@ -55,7 +56,7 @@ def general_methods() -> dict[str, Method]:
 
 def all_methods() -> dict[str, Method]:
     """Title -> method."""
-    return {**general_methods(), **CONSTRAINED}
+    return {**general_methods(), "PassiveMidpoint": PassiveMidpoint(), **CONSTRAINED}
 
 
 def reason_against(method: Method, problem: Problem) -> str:
@@ -77,6 +78,11 @@ def reason_against(method: Method, problem: Problem) -> str:
             check_linear(method, problem.model.form)
         except MethodError:
             return "not linear"
+    if isinstance(method, PassiveMidpoint):
+        try:
+            check_masses(problem.model)
+        except MethodError:
+            return "no positions and momenta with constant masses"
     if isinstance(method, Kahan):
         try:
             method.form_of(problem.model)

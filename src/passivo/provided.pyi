@@ -356,7 +356,7 @@ FILTER: float
 CLASSIC: bool
 DAMPS: bool
 JUMP: int
-STIFFNESS: int  # the parameter of a coupling's spring
+STIFFNESS: tuple[int, ...]  # of a coupling, for each component
 ELONGATION: int  # the states of a coupling's spring
 MOST_DAMPING: float
 DAMPING: int

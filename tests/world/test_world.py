@@ -323,3 +323,17 @@ def test_a_step_without_a_solution_says_so():
     world.add_spring("s", body, world, 1e9, length=1.0)
     with pytest.raises(ConvergenceError, match="smaller step, or softer springs"):
         pv.simulate(world, pv.PassiveMidpoint(), step=1.0, until=10.0, engine="python")
+
+
+def test_a_sweep_over_a_world_and_a_picture_of_a_run(tmp_path):
+    result = pv.sweep(
+        falling(), pv.PassiveMidpoint(), step=1e-2, until=0.1, keep=["box.position.z", "verdict"],
+        over={"box.mass": [1.0, 2.0], "start.box.velocity.z": [0.0, 1.0]},
+    )  # fmt: skip
+    assert (result["verdict"] == "exact").all()
+    assert np.allclose(result["box.position.z"][0], [1 - 0.04905, 1 - 0.04905 + 0.1])
+    run = pv.simulate(falling(), pv.PassiveMidpoint(), step=1e-2, until=0.1, engine="python")
+    run.plot(tmp_path / "run.png")
+    assert (tmp_path / "run.png").stat().st_size > 10_000
+    with pytest.raises(MethodError, match="have no certificate"):
+        _ = run.certificate

@@ -14,7 +14,6 @@ from passivo.device.driver import Driver, read_size, sources
 from passivo.device.state import Flags
 from passivo.errors import InputError
 from passivo.loop import kernels
-from passivo.model.coupled import Coupled
 from passivo.network import clamp, guard
 from passivo.network.generate import Live, placed
 from passivo.network.network import Connection, Network
@@ -236,7 +235,7 @@ def may_step_beside(net: Network) -> list[str]:
     """The parts that may step beside the loop: slower than all devices, and stepping at the end of their period."""
     periods, late = net.periods, Plan.of(net).late
     slowest = max((periods[key] for key, member in net.members.items() if member.device is not None), default=1)
-    return [key for key in late if periods[key] > slowest and not isinstance(net.members[key].model, Coupled)]
+    return [key for key in late if periods[key] > slowest and not net.members[key].model.couplings]
 
 
 def _beside(net: Network, plan: Plan) -> list[list[str]]:

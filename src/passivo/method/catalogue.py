@@ -36,6 +36,8 @@ def suited(model: Any) -> list[Method]:
     """All methods for a model that is not of a special kind; for one with constraints those that keep them."""
     if getattr(model, "constraints", None):
         return [method for method in (cls() for cls in ALL) if method.keeps_constraints]  # of some the options decide
+    if getattr(model, "steps_apart", False):
+        return [PassiveMidpoint(), PassiveMidpoint(resolve=2), SymplecticEuler(), ImplicitEuler()]
     return [cls() for cls in GENERAL.values()]
 
 

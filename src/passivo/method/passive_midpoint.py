@@ -52,7 +52,7 @@ class PassiveMidpoint(OneStage):
         }
 
     def form_of(self, model: Any) -> Form:
-        _check_masses(model)
+        check_masses(model)
         return model.form
 
     def place(self, form: Form, ends: Ends) -> tuple[Any, ...]:
@@ -93,7 +93,7 @@ class PassiveMidpoint(OneStage):
         return mean, {}, 1
 
 
-def _check_masses(model: Any) -> None:
+def check_masses(model: Any) -> None:
     """Raise unless it has positions and momenta, and a mass matrix that depends on neither."""
     import sympy as sp
 

@@ -19,15 +19,12 @@ class Coupled(Model):
     """
 
     def __init__(self, model: Model, port: str, k: float, name: str):
-        if model.steps_apart:
-            raise ModelError(
-                f"{model.name!r} is a world: give it an anchor and a spring for the coupling, and connect the anchor"
-            )
         if model.constraints:
             raise ModelError(
                 f"{model.name!r} has constraints, which a coupling's spring does not keep; take pv.Direct()"
             )
         self.inner, self.port, self.k, self.link = model, port, k, name
+        self.couplings = (*model.couplings, name)
         self.parts = {"inner": model}
         self.name = model.name
         width = model.ports[port].width
@@ -40,10 +37,10 @@ class Coupled(Model):
         taken, given = (model.unit(port), model.unit(port, gives=True))
         self.units = {**model.units, name: (given, taken)}
 
-    def elongations_of(self, link: str) -> tuple[str, ...]:
-        """The states of a coupling's spring, of this one or of one inside."""
-        inner = getattr(self.inner, "elongations_of", None)
-        return self.elongations if link == self.link or inner is None else inner(link)
+    def coupling(self, name: str) -> tuple[str, list[str], str]:
+        if name != self.link:
+            return self.inner.coupling(name)
+        return self.elongations[0], [f"{name}.k"] * len(self.elongations), name
 
     @property
     def minimum(self) -> dict[str, float] | None:

@@ -52,6 +52,7 @@ class Model(ABC):
     opaque: bool = False  # nothing is known of its energy
     steps_apart: bool = False  # it brings kernels of its own instead of formulas: see `piece`
     vectors: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # names for several states or records together
+    couplings: tuple[str, ...] = ()  # springs whose far ends are moved between two steps
     figures: Sequence[float] = ()  # numbers that its kernels find in FIGURES
     recorded: tuple[str, ...] = ()  # what it records besides, each a mean over the step
 
@@ -61,6 +62,11 @@ class Model(ABC):
         """The state of least energy at the present parameters, where the model states one."""
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """The states that a picture shows."""
+        return self.states
+
+    @property
     def initial(self) -> dict[str, float] | None:
         """The state it starts in unless told otherwise; None: 0."""
         return self.minimum
@@ -68,6 +74,17 @@ class Model(ABC):
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
         """States that are put by hand, with what follows from them."""
         return dict(values)
+
+    def coupled(self, port: str, name: str, k: float, turning: float) -> Model:
+        """The model with a spring at an effort port, whose far end is the flow port `name` (spec 4.8)."""
+        from passivo.model.coupled import Coupled
+
+        return Coupled(self, port, k, name)
+
+    def coupling(self, name: str) -> tuple[str, list[str], str]:
+        """Of such a spring: the first state that moves with its far end, its stiffness for each component of the port,
+        and its row in the ledger."""
+        raise ModelError(f"{self.name!r} has no coupling {name!r}")
 
     def snapshot(self) -> Model:
         """The model as it is now."""

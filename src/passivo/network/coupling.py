@@ -30,7 +30,7 @@ def turn(m):
 def track(m):
     """Between two steps of the object the device feels the spring at its own fresh position."""
     for k in range(LINK_WIDTH):
-        force = m[SENT + k] + m[STIFFNESS] * m[EFFORT_MOVED + k]
+        force = m[SENT + k] + m[STIFFNESS[k]] * m[EFFORT_MOVED + k]
         give(m, EFFORT_INPUT + k, EFFORT_STRIDE, EFFORT_STAGES, -force)
 
 
@@ -39,11 +39,18 @@ def move(m):
     m[JUMP] = 0.0
     for k in range(LINK_WIDTH):
         way = m[EFFORT_MOVED + k]
-        gain = (m[SENT + k] + 0.5 * m[STIFFNESS] * way) * way
+        gain = (m[SENT + k] + 0.5 * m[STIFFNESS[k]] * way) * way
         m[ELONGATION + k] += way
         m[FLOW_TAKEN + k] += gain
         m[FLOW_SIZE + k] += abs(gain)
         m[JUMP] += gain
+
+
+def carry(m, gain):
+    """The same where the object itself moves that end, and says what energy this brought."""
+    m[JUMP] = gain
+    m[FLOW_TAKEN] += gain
+    m[FLOW_SIZE] += abs(gain)
 
 
 def account(m, work):
@@ -60,19 +67,24 @@ class VirtualCoupling(Junction):
     damping is at least k T/2; beyond that put a LedgerClamp in front of the device. The device is the side with the
     shorter step; at equal steps the part that was added first.
 
-    k  stiffness in N/m, > 0
+    Between two ports of worlds that take wrenches it turns too: it is six wide.
+
+    k        stiffness in N/m, > 0
+    turning  stiffness in N m/rad of a coupling six wide
     """
 
     k: float = 1000.0
+    turning: float = 1.0
 
     keeps_book: ClassVar = True
     allowance_share: ClassVar = 0.1
-    kernels: ClassVar = (exchange, turn, track, move, account)
+    kernels: ClassVar = (exchange, turn, track, move, carry, account)
     couples: ClassVar = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.k, int | float) or not (isfinite(self.k) and self.k > 0):
-            raise InputError(f"VirtualCoupling's stiffness k must be a number > 0, not {self.k!r}")
+        for what, value in (("stiffness k", self.k), ("stiffness turning", self.turning)):
+            if not isinstance(value, int | float) or not (isfinite(value) and value > 0):
+                raise InputError(f"VirtualCoupling's {what} must be a number > 0, not {value!r}")
 
     def check(self, link: Link) -> None:
         whole_ratio(link, "VirtualCoupling")

@@ -17,7 +17,6 @@ from passivo.method.generate import (
     shared_piece,
     without_values,
 )
-from passivo.model.coupled import Coupled
 from passivo.network import junction, schedule
 from passivo.network.junction import Link
 from passivo.network.network import Connection, Network
@@ -191,9 +190,9 @@ def _link(connection: Connection, link: Link, parts: Mapping[str, Piece], layout
         numbers.update({f"{name}_DT": piece["DT"], f"{name}_STATE": piece["STATE"], f"{name}_SIGN": side.sign})
     if through.couples:
         piece, model = parts[connection.flow.member.name].numbers, connection.flow.member.model
-        assert isinstance(model, Coupled)
-        numbers["STIFFNESS"] = piece["PARAM"] + list(model.params).index(f"{link.name}.k")
-        numbers["ELONGATION"] = piece["STATE"] + model.states.index(model.elongations_of(link.name)[0])
+        moved, stiffnesses, _ = model.coupling(link.name)
+        numbers["STIFFNESS"] = tuple(piece["PARAM"] + list(model.params).index(name) for name in stiffnesses)
+        numbers["ELONGATION"] = piece["STATE"] + model.states.index(moved)
     hidden = "EFFORT_TAKEN" if link.effort.opaque else "FLOW_TAKEN"
     numbers.update(OPAQUE=link.opaque or through.guards, SIDE_IS_OPAQUE=link.opaque, OPAQUE_TAKEN=numbers[hidden])
     numbers.update(through.numbers(link))

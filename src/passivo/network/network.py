@@ -13,7 +13,6 @@ from passivo.errors import InputError, ModelError, nearest, quoted
 from passivo.method.base import Method
 from passivo.method.catalogue import method_from
 from passivo.method.part import checked_method, seconds
-from passivo.model.coupled import Coupled
 from passivo.model.expression import RESERVED
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name
@@ -161,7 +160,7 @@ class Network:
             raise InputError(f"part {flow.member.name!r} has a {title!r} already; give the coupling another name")
         named, before = (str(effort), str(flow)), flow.member.model
         if couples:
-            flow.member.model = Coupled(before, flow.name, junction.k, title)  # type: ignore[attr-defined]
+            flow.member.model = before.coupled(flow.name, title, junction.k, junction.turning)  # type: ignore[attr-defined]
             flow = End(flow.member, title)
         connection = Connection(title, effort, flow, junction, named)
         try:
@@ -321,8 +320,10 @@ class Network:
         models, through = {}, {}
         couplings = {c.name: c for c in self.connections if c.through.couples}
         for key, given in changes.items():
-            for link in [link for link in couplings if f"{link}.k" in given]:
-                through[link] = replace(couplings[link].through, k=given.pop(f"{link}.k"))
+            for link, connection in couplings.items():
+                own = {what: given.pop(f"{link}.{what}") for what in ("k", "turning") if f"{link}.{what}" in given}
+                if own:
+                    through[link] = replace(connection.through, **own)
             models[key] = self.members[key].base.with_params(**given)
         return self.rebuilt(models, through=through)
 

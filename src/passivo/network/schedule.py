@@ -308,8 +308,11 @@ def texts(net: Network, plan: Plan, live: bool = False) -> list[str]:
         prefix = plan.links[name]
         if connection.through.couples:
             part = _part(link.flow.port)
-            row = [row.name for row in net.members[part].model.form.rows].index(name)
-            end.when(f"{prefix}due", [f"{prefix}move(m)", f"{plan.parts[part]}jump(m, {row}, m[{prefix}JUMP])"])
+            model, home = net.members[part].model, plan.parts[part]
+            row = [row.name for row in model.form.rows].index(model.coupling(name)[2])
+            gain = f"{home}shift(m, {prefix}ELONGATION, {prefix}EFFORT_MOVED, {prefix}LINK_WIDTH)"
+            moves = f"{prefix}carry(m, {gain})" if model.steps_apart else f"{prefix}move(m)"
+            end.when(f"{prefix}due", [moves, f"{home}jump(m, {row}, m[{prefix}JUMP])"])
         end.when(f"{prefix}due", [f"{prefix}settle(m)", *recorded(f"{prefix}link_record(m, out)")])
     end.when("COMMON_due", ["total_book(m)", *recorded("total_record(m, out)")])
     return [begin.text, end.text, _report(plan), *([_stretch(plan)] if live else [])]

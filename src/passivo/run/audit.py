@@ -20,7 +20,6 @@ from passivo.errors import StepError
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict
 from passivo.method.part import CompiledPart
-from passivo.model.coupled import Coupled
 from passivo.model.expression import EXTENDED, evaluate, to_text
 from passivo.network.compiled import CompiledNetwork, compile_network
 from passivo.network.network import Network
@@ -124,7 +123,7 @@ def _network(run: NetworkRun, drives: Mapping[str, Inputs], findings: list[str],
     if run.record_every == 1:
         how = "every part recomputed in extended precision, the whole replayed bit for bit"
         for key, part in run.runs.items():
-            if isinstance(part.model, Coupled):  # its spring is moved between two steps: only the whole can be repeated
+            if part.model.couplings:  # its spring is moved between two steps: only the whole can be repeated
                 continue
             found: list[str] = []
             _recompute(part, drives[key], _held_rows(run.net, key, part, drives[key]), found, progress)

@@ -49,6 +49,10 @@ def certificate(run: Run) -> xr.Dataset:
             f"{type(run.method).__name__} solves no equation with a mean gradient, so its steps have no certificate; "
             "what they create stands in run.ledger"
         )
+    if run.model.steps_apart:
+        raise MethodError(
+            f"{run.model.name!r} is a world, whose steps have no certificate; see run.ledger and run.audit()"
+        )
     if run.pace is not None and run.record_every > 1:
         raise InputError("the sizes of the steps were not kept; simulate with record_every=1 for a certificate")
     given = rebuild(run.drive, run.tables)

@@ -110,7 +110,10 @@ def _of_part(run: Run, net: Network | None = None, key: str = "") -> list[Series
     """The series of one part; in a network, of its ports only those that are driven from outside."""
     model, inputs, outputs, time = run.model, run.arrays["inputs"], run.arrays["outputs"], run.time
     make = lambda name, kind, unit, values: Series(name, kind, unit, time, values)  # noqa: E731
-    states = [make(s, "state", model.unit(s), run.arrays["states"][:, i]) for i, s in enumerate(model.states)]
+    shown = set(model.shown)
+    states = [
+        make(s, "state", model.unit(s), run.arrays["states"][:, i]) for i, s in enumerate(model.states) if s in shown
+    ]
     taken, given, at = [], [], 0
     for name, port in model.ports.items():
         free = net is None or f"{key}.{name}" in net.ports

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -43,6 +44,17 @@ def pose_spring(
     params = amounts(name, stiffness=stiffness, damping=damping, turning=largest, turn_damping=turn_damping)
     ones = (tie("point", a, b, name), *turned(name, a.carrier, b.carrier, rest, shares, "turning"))
     return Bond(name, "pose spring", "springs", (*ones, spin(name, a.carrier, b.carrier, "turn_damping")), params)
+
+
+def coupling(name: str, a: Point, b: Point, k: float, turning: float | None) -> Bond:
+    """The spring of a virtual coupling; a turning one has a stiffness of its own for that."""
+    params = {f"{name}.k": amount(k, f"the stiffness of {name!r}")}
+    ties = [replace(tie("point", a, b, name), stiffness=f"{name}.k", damping="")]
+    if turning is not None:
+        largest, shares = moments(turning, f"the turning stiffness of {name!r}")
+        params[f"{name}.turning"] = largest
+        ties += turned(name, a.carrier, b.carrier, None, shares, "turning")
+    return Bond(name, "coupling", "springs", tuple(ties), params)
 
 
 def ball(name: str, points: Sequence[Point], stiffness: float, damping: float) -> Bond:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.world.advance import lead, shares
-    from passivo.world.poses import frames, inertia, twist
+    from passivo.world.poses import frames, inertia, spin_on, turn, twist
     from passivo.world.table import *
     from passivo.world.ties import (
         add_end,
@@ -167,6 +167,37 @@ def world_difference(m, t):
         m[t[AT_DIFFERENCE] + t[tie + T_ROW]] += strength(m, t, tie, T_STIFFNESS) * gain
 
 
+def world_shift(m, t, place, way, width):
+    """Move an anchor, whose position is at `place`, by the way and (six wide) the turn at `way`, in world axes. Returns
+    the joules that this brings into its springs."""
+    for i in range(t[STATE_COUNT]):
+        m[t[AT_NEXT] + i] = m[t[AT_STATE] + i]
+    at = t[AT_NEXT] + place - t[AT_STATE]
+    for k in range(3):
+        m[at + k] += m[way + k]
+    if width == 6:
+        turn(m, place + Q, t[AT_FRAMES])
+        x, y, z = m[way + 3], m[way + 4], m[way + 5]
+        frame = t[AT_FRAMES]
+        spin_on(
+            m,
+            place + Q,
+            at + Q,
+            m[frame] * x + m[frame + 3] * y + m[frame + 6] * z,
+            m[frame + 1] * x + m[frame + 4] * y + m[frame + 7] * z,
+            m[frame + 2] * x + m[frame + 5] * y + m[frame + 8] * z,
+        )
+    for i in range(t[STATE_COUNT]):
+        m[t[AT_STEP] + i] = m[t[AT_NEXT] + i] - m[t[AT_STATE] + i]
+    world_difference(m, t)
+    gain = 0.0
+    for r in range(t[ROW_COUNT]):
+        gain += m[t[AT_DIFFERENCE] + r]
+    for i in range(t[STATE_COUNT]):
+        m[t[AT_STATE] + i] = m[t[AT_NEXT] + i]
+    return gain
+
+
 def world_energy(m, t):
     """ENERGY of every row at STATE."""
     for r in range(t[ROW_COUNT]):
@@ -253,4 +284,4 @@ def pull_anchors(m, t):
 
 INLINE = (deliver, outward)
 KERNELS = (book_bodies, book_ports, book_ties, tell_ties, pull_anchors)
-ENTRIES = (world_difference, world_energy, world_heights, world_output)
+ENTRIES = (world_difference, world_shift, world_energy, world_heights, world_output)

@@ -1,4 +1,8 @@
-"""The compiled core of all worlds: one module for the whole machine, whatever the world is made of."""
+"""The compiled core of all worlds: one module for the whole machine, whatever the world is made of.
+
+Machine code calls it by address. Called as a function of Numba it would be linked into every entry of every module, and
+optimised again there: 4 s of compiling for each new make of world.
+"""
 
 from __future__ import annotations
 
@@ -8,23 +12,81 @@ from passivo.kernel import cache, tick
 from passivo.world import advance, blocks, books, poses, table, ties
 
 FILES = (poses, ties, blocks, advance, books)
-CALLED = (*advance.ENTRIES, *books.ENTRIES)
-EXPORTED = tuple(kernel.__name__ for kernel in CALLED)
+CALLED = {  # entry -> arguments after the memory and the table, and what it returns
+    "world_ready": ("", "void"),
+    "world_advance": ("h", "int64"),
+    "world_difference": ("", "void"),
+    "world_shift": ("place, way, width", "float64"),
+    "world_energy": ("", "void"),
+    "world_heights": ("", "void"),
+    "world_output": ("", "void"),
+}
+KINDS = {"h": "float64", "place": "int64", "way": "int64", "width": "int64"}
+ROOM = 1 << 40  # of arrays whose length nobody asks for
+HEADER = """
+from llvmlite.binding import add_symbol
+from numba import carray, cfunc
+"""
 
 
 def core(engine: str) -> ModuleType:
-    """The core for an engine: a generated module steps its world by the functions EXPORTED."""
+    """The core for an engine."""
     return cache.load(["world", engine], lambda: _text(engine))
+
+
+def symbol(name: str) -> str:
+    """By what name machine code finds an entry of this core."""
+    return f"passivo_{cache.digest('world')}_{name}"
 
 
 def _text(engine: str) -> str:
     from passivo.kernel.module import Piece, assemble, numbers_of
 
     inner = Piece(numbers_of(table, tick, *FILES), (), [kernel for file in FILES for kernel in file.INLINE])
-    return assemble("The step of worlds", engine, [inner], [*(k for file in FILES for k in file.KERNELS), *CALLED])
+    kernels = [kernel for file in FILES for kernel in (*file.KERNELS, *getattr(file, "ENTRIES", ()))]
+    text = assemble("The step of worlds", engine, [inner], kernels, HEADER if engine == "numba" else "")
+    return text + "".join(map(_called, CALLED)) if engine == "numba" else text
+
+
+def _signature(name: str) -> tuple[str, list[str], list[str]]:
+    """What an entry returns, its arguments after memory and table, and their kinds."""
+    given, returned = CALLED[name]
+    arguments = given.split(", ") if given else []
+    return returned, arguments, [KINDS[argument] for argument in arguments]
+
+
+def _called(name: str) -> str:
+    """An entry by address, with a name for the linker."""
+    returned, arguments, kinds = _signature(name)
+    types = ", ".join(["CPointer(float64)", "CPointer(int64)", *kinds])
+    call = f"{name}({', '.join([f'carray(m, {ROOM})', f'carray(t, {ROOM})', *arguments])})"
+    return f'''
+
+@cfunc("{returned}({types})", cache=True, error_model="numpy")
+def {name}_by_address({", ".join(["m", "t", *arguments])}):
+    {"" if returned == "void" else "return "}{call}
+
+add_symbol("{symbol(name)}", {name}_by_address.address)
+'''
 
 
 def imports(engine: str) -> str:
     """What a generated module has to say to have the core."""
-    names = [f"{name} = core({engine!r}).{name}" for name in EXPORTED]
-    return "\n".join(["from passivo.world.core import core", *names])
+    if engine != "numba":
+        names = [f"{name} = core({engine!r}).{name}" for name in CALLED]
+        return "\n".join(["from passivo.world.core import core", *names])
+    lines = ["from passivo.world.core import core", "from numba import types", "core('numba')"]
+    for name in CALLED:
+        returned, arguments, kinds = _signature(name)
+        pointers = [
+            "types.CPointer(types.float64)",
+            "types.CPointer(types.int64)",
+            *(f"types.{kind}" for kind in kinds),
+        ]
+        signature = f"types.{returned}({', '.join(pointers)})"
+        lines += [
+            f"{name}_at = types.ExternalFunction({symbol(name)!r}, {signature})",
+            f"\n@leaf\ndef {name}({', '.join(['m', 't', *arguments])}):",
+            f"    return {name}_at({', '.join(['m.ctypes', 't.ctypes', *arguments])})\n",
+        ]
+    return "\n".join(lines)

@@ -22,6 +22,7 @@ ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
 UNITS = {
     "position": "m",
+    "orientation": "1",
     "velocity": "m/s",
     "angular_velocity": "rad/s",
     "mean_velocity": "m/s",
@@ -55,9 +56,9 @@ class Names:
 
     @cached_property
     def states(self) -> tuple[str, ...]:
-        moving = {*self.bodies, *self.anchors}
-        parts = [parts for vector, parts in self.vectors.items() if vector.split(".")[0] in moving]
-        return ("last_step", *(part for group in parts for part in group))
+        groups = [f"{body}.{vector}" for body in self.bodies for vector in BODY_VECTORS]
+        groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
+        return ("last_step", *(part for group in groups for part in self.vectors[group]))
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:
@@ -67,5 +68,4 @@ class Names:
     def unit(self, name: str) -> str:
         if name == "last_step":
             return "s"
-        parts = name.split(".")
-        return UNITS.get(parts[1], "") if len(parts) > 1 else ""
+        return next((UNITS[part] for part in name.split(".")[:0:-1] if part in UNITS), "")

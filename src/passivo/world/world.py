@@ -30,6 +30,7 @@ from passivo.world.shapes import Shape
 
 UP = (1.0, 0.0, 0.0, 0.0)
 ORIGIN = (0.0, 0.0, 0.0)
+SHOWN = 2  # bodies in a picture of a run
 
 
 class World(Model):
@@ -318,6 +319,14 @@ class World(Model):
         return None
 
     @property
+    def shown(self) -> tuple[str, ...]:
+        """Where the first few bodies are and how they move."""
+        vectors = ("position", "orientation", "velocity", "angular_velocity")
+        return tuple(
+            part for body in list(self.bodies)[:SHOWN] for v in vectors for part in self.vectors[f"{body}.{v}"]
+        )
+
+    @property
     def initial(self) -> dict[str, float]:
         """The state at the start: poses and velocities as they were given."""
         values = [0.0]
@@ -348,6 +357,24 @@ class World(Model):
         for group in ("bodies", "anchors", "taps", "bonds", "ports", "params"):
             setattr(twin, group, dict(getattr(self, group)))
         return twin
+
+    def coupled(self, port: str, name: str, k: float, turning: float) -> World:
+        """The world with an anchor `name` in place of a port, and a spring between the two."""
+        twin, tap = self.snapshot(), self.taps[port]
+        body = twin.bodies[tap.body]
+        place, at = body.outside(tap.at), Point(body, tap.at)
+        x, y, z = (float(value) for value in place)
+        anchor = Anchor(name, (x, y, z), UP, tap.wrench)
+        bond = bonds.coupling(name, at, Point(anchor, ORIGIN), k, turning if tap.wrench else None)
+        del twin.taps[port], twin.ports[port]
+        twin.anchors[name], twin.bonds[name], twin.ports[name] = anchor, bond, Port("flow", anchor.width, ())
+        twin.params |= bond.params
+        twin.couplings = (*self.couplings, name)
+        return twin
+
+    def coupling(self, name: str) -> tuple[str, list[str], str]:
+        turns = [f"{name}.turning"] * 3 if self.anchors[name].turns else []
+        return f"{name}.position.x", [f"{name}.k"] * 3 + turns, "springs"
 
     @property
     def form(self) -> WorldForm:  # type: ignore[override]
@@ -412,12 +439,14 @@ class World(Model):
                 "taps": [tap.describe() for tap in self.taps.values()],
                 "bonds": [bond.describe() for bond in self.bonds.values()],
                 "ports": list(self.ports),
+                "couplings": list(self.couplings),
             },
         }
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> World:
         world, start = cls(name=data["name"]), data["start"]
+        world.couplings = tuple(start["couplings"])
         world.params = dict(data["params"])
         world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
