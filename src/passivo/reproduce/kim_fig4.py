@@ -204,13 +204,13 @@ NOTE = (
     "The paper gives m = 10 and l = 16, no dimensions and no numbers. Ours: a palm of 80 × 85 × 25 mm and 0.4 kg, "
     "thumb, index and little finger of three links each, 18 to 45 mm long, 16 mm thick, 6 to 25 g, and springs of "
     "2e-3 N m/rad that hold them open; it floats without gravity, and each link turns at 8 rad/s against the one "
-    "before. Nine joints of a tree with sixteen points are seven of two points, 10 mm apart, and two of one; which these two "
-    "are, the thumb's and the little finger's first, is our choice. The text calls the joint of the middle and the "
-    "proximal phalanx the MCP; it is the PIP. The paper calls the passivity of its action approximate and leaves open "
-    "by how much: here it creates 3 % of the energy in a second at 10⁴ and 10⁶ N/m, and more than all of it at 10⁸. With "
-    "the exact increment for θ = T ŵ of the last step, at the same cost, some 3e-5 are left; solved once more 1e-7; "
-    "until nothing moves only rounding. Damping, which the paper offers against the leak, hides it from sight and not "
-    "from the ledger."
+    "before. Nine joints of a tree with sixteen points are seven of two points, 10 mm apart, and two of one; which "
+    "these two are, the thumb's and the little finger's first, is our choice. The text calls the joint of the middle "
+    "and the proximal phalanx the MCP; it is the PIP. The paper calls the passivity of its action approximate and "
+    "leaves open by how much: here it creates 3 % of the energy in a second at 10⁴ and 10⁶ N/m, and more than all of "
+    "it at 10⁸. With the exact increment for θ = T ŵ of the last step, at the same cost, some 3e-5 are left; solved "
+    "once more 1e-7; until nothing moves only rounding. Damping, which the paper offers against the leak, hides it "
+    "from sight and not from the ledger."
 )
 
 FIGURE = Figure(
