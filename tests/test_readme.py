@@ -20,7 +20,7 @@ def test_readme_blocks_run(tmp_path, monkeypatch, capsys):
     for block in blocks:
         exec(compile(block, "README.md", "exec"), namespace)
     assert "audit passed" in capsys.readouterr().out
-    assert {path.name for path in tmp_path.iterdir()} == {"run.png", "run.zarr", "cart.zarr"}
+    assert {path.name for path in tmp_path.iterdir()} == {"run.png", "run.zarr", "cart.zarr", "arm.png", "arm.mp4"}
 
 
 def test_readme_commands_run(tmp_path):

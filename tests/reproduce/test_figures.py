@@ -5,11 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import passivo as pv
 from passivo.errors import InputError
-from passivo.reproduce import haptics
+from passivo.reproduce import haptics, kim, kim_fig1, kim_fig4
 from passivo.reproduce.celledoni_fig2 import TURNS
 from passivo.reproduce.figure import Outcome, figure, figures
 from passivo.run.draw import write
+from passivo.world.rotation import matrix_of
 
 SLOW = ("borghesan-fig11",)  # has a test of its own
 
@@ -69,6 +71,46 @@ def test_a_braked_pendulum_turns_as_often_as_the_paper_says(made):
     assert found(made["celledoni-fig1"], "true kinematics: largest |sum|") <= 1e-14
 
 
+def test_passive_midpoint_keeps_what_the_paper_and_the_others_do_not(made):
+    one, two, spring, hand = (made[f"kim-fig{number}"] for number in (1, 2, 3, 4))
+    for outcome in (one, two):
+        assert found(outcome, "passive midpoint: largest |energy") <= 1e-12
+        for name in kim.METHODS:
+            assert found(outcome, f"{name}: largest miss of its identity") <= 1e-14
+    assert found(one, "symplectic Euler: largest energy") < 1.25 < 1e6 < found(two, "symplectic Euler: largest energy")
+    assert found(spring, "the paper's action, T = 0.001 s") == pytest.approx(0.0030, abs=3e-4)
+    assert found(spring, "the paper's action, T = 0.005 s") == pytest.approx(0.196, abs=0.01)
+    for stiffness in ("10000", "1e+06", "1e+08"):
+        leak = lambda name: found(hand, f"K = {stiffness} N/m, {name}: largest |energy")  # noqa: B023, E731
+        paper, last, again, never = (leak(name) for name in kim_fig4.METHODS)
+        assert paper > 0.02 > 1e-4 > last > 100 * again and never < 1e-9
+
+
+def test_no_integrator_keeps_the_identity_of_another():
+    p = {**kim_fig1.SPRING, "force": 3.0}
+    for name, method in kim.METHODS.items():
+        start = {"q": 0.1, "p": 0.02}
+        inputs = {"force": 3.0}
+        model = pv.library.oscillator(k=p["k"], m=p["m"])
+        run = pv.simulate(model, method, p["step"], 0.3, start=start, inputs=inputs, engine="python")
+        for other in kim.METHODS:
+            assert (kim.gap(run, other, p) < 1e-14) == (other == name)
+
+
+def test_the_hand_starts_with_its_joints_closed_in_position_and_velocity():
+    world = kim_fig4.hand(1e6, kim_fig4.PARAMS)
+    bodies = world.bodies
+    for bond in world.bonds.values():
+        for tie in bond.ties:
+            if tie.kind == "point":
+                speeds = []
+                for carrier, at in ((tie.a, tie.at_a), (tie.b, tie.at_b)):
+                    body = bodies[carrier]
+                    turn = matrix_of(body.orientation)
+                    speeds.append(np.array(body.velocity) + turn @ np.cross(body.angular_velocity, at))
+                assert np.abs(speeds[0] - speeds[1]).max() < 1e-14
+
+
 def test_the_compensation_leaves_mass_and_damper(made):
     """Without friction to cancel, observer or not makes little difference; with it, the estimate does the work."""
     data = made["borghesan-fig15"].data
@@ -86,6 +128,9 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("borghesan-fig13", {"k": 1000.0, "until": 0.3}),
         ("borghesan-fig16", {"ratio": 5.0, "until": 2.0, "encoder": 0.0}),
         ("simulation-issues-fig2", {"p0": 0.5, "steps": 10.0}),
+        ("kim-fig1", {"force": 2.0, "until": 0.5}),
+        ("kim-fig3", {"until": 0.5, "wx": 5.0}),
+        ("kim-fig4", {"until": 0.05, "rate": 30.0}),
         ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),
     ],
 )

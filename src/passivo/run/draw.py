@@ -123,11 +123,18 @@ def ledger_of(run: Run | NetworkRun) -> dict[str, np.ndarray]:
     return {name: run.arrays["ledger"][:, i] for i, name in enumerate(run.rows)}
 
 
-def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], verdict: Verdict, step: float) -> None:
+def draw_ledger(
+    axes: Any,
+    time: np.ndarray,
+    ledger: Mapping[str, np.ndarray],
+    verdict: Verdict,
+    step: float,
+    room: int = ROOM,
+) -> None:
     """The ledger on a pair of axes: energy, and the energy created by the numerics in the verdict's colour.
 
     `ledger` holds part -> (time, column) in joules with the columns of `Run.ledger`; the last part is the total.
-    `step` is the length of a step: roundoff adds up with their number.
+    `step` is the length of a step: roundoff adds up with their number. `room` is the width of the axes in letters.
     """
     above, below = axes
     *parts, total = ({name: rows[:, i] for i, name in enumerate(COLUMNS)} for rows in ledger.values())
@@ -142,7 +149,7 @@ def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], v
         lines.append(Line("edited", time, total["edited"], {"color": COLOURS[3], "linestyle": (0, (6, 1, 1, 1))}))
     stored = {name: part["stored"] for name, part in zip(ledger, parts) if part["stored"].any()}
     draw(above, lines + _parts(time, stored), "energy", "J")
-    legend(above)
+    legend(above, room)
 
     colour = VERDICTS[verdict.kind]
     lines = [Line("created by the numerics", time, total["created"], {"color": colour, "zorder": 3})]
@@ -153,7 +160,7 @@ def draw_ledger(axes: Any, time: np.ndarray, ledger: Mapping[str, np.ndarray], v
             )
         )
     draw(below, lines, "created", "J", band=_roundoff(time, verdict, step))
-    legend(below)
+    legend(below, room)
 
 
 def _roundoff(time: np.ndarray, verdict: Verdict, step: float) -> Line | None:
@@ -230,11 +237,11 @@ def ramp(count: int) -> list[tuple[float, float, float]]:
     return list(zip(red.tolist(), green.tolist(), blue.tolist()))
 
 
-def legend(axis: Any) -> None:
+def legend(axis: Any, room: int = ROOM) -> None:
     """Names above the axis, where no line can run through them, in rows that are no wider than the axis."""
     handles, labels = axis.get_legend_handles_labels()
     if handles:
-        columns = columns_of(labels, ROOM)
+        columns = columns_of(labels, room)
         axis.legend(
             by_rows(handles, columns), by_rows(labels, columns),
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns,

@@ -16,6 +16,7 @@ from passivo.method.generate import Engine
 from passivo.network.compiled import CompiledLink, CompiledNetwork, compile_network, judged, split
 from passivo.network.network import Network
 from passivo.run.inputs import Inputs, feed, network_inputs
+from passivo.run.pictured import Pictured
 from passivo.run.record import checked_every, checked_room, whole_steps
 from passivo.run.run import COLUMNS, UNITS, PartView, Run, ledger_dataset, series
 
@@ -57,7 +58,7 @@ class LinkRun:
         )
 
 
-class NetworkRun:
+class NetworkRun(Pictured):
     """A run of a network.
 
     `run["spring.q"]` with its own time; `run.ledger` at the common ticks, with a row for each part, each connection and
@@ -166,12 +167,6 @@ class NetworkRun:
         return {f"{key}.{name}": count for key, run in self.runs.items() for name, count in run.faults.items()}
 
     # -- doing ------------------------------------------------------------------------------------------------------
-
-    def plot(self, path: str | PathLike | None = None) -> Any:
-        """States, junctions and the ledger in one picture; written to `path` (png, pdf, svg), and returned."""
-        from passivo.run.plot import plot
-
-        return plot(self, path)
 
     def save(self, path: str | PathLike) -> None:
         """Write everything needed to look at, audit and repeat the run, in Zarr."""

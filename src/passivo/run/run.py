@@ -13,6 +13,7 @@ import numpy as np
 from passivo.errors import InputError, nearest
 from passivo.ledger import accounts as A
 from passivo.ledger.verdict import Verdict, judge
+from passivo.run.pictured import Pictured
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -26,7 +27,7 @@ UNITS = {name: "1" if name == "faults" else "J" for name in COLUMNS}
 FIELDS = ("time", "sizes", "states", "inputs", "outputs", "work", "ledger", "recorded", "accounts")
 
 
-class Run:
+class Run(Pictured):
     """`run["q"]` is a state, an input or what the method records over time; `run.work["force"]`,
     `run.outputs["force"]`, `ledger`, `verdict`.
 
@@ -199,12 +200,6 @@ class Run:
         return judge(accounts, 0, self.rows, self.allowance, self.stopped, share=self.share)
 
     # -- doing ------------------------------------------------------------------------------------------------------
-
-    def plot(self, path: str | PathLike | None = None) -> Any:
-        """States, ports and the ledger in one picture; written to `path` (png, pdf, svg) or returned as a figure."""
-        from passivo.run.plot import plot
-
-        return plot(self, path)
 
     def save(self, path: str | PathLike) -> None:
         """Write everything needed to look at, audit and repeat the run, in Zarr."""
