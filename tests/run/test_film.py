@@ -193,6 +193,24 @@ def test_a_run_stays_in_the_picture(far):
     assert max(np.ptp(column) / camera.width, np.ptp(row) / camera.height) > 0.5
 
 
+def test_a_body_too_small_to_be_seen_is_marked():
+    world = pv.World(gravity=(0, 0, 0))
+    for name, place in (("low", (0, 0, 0)), ("high", (0, 0, 1000.0))):
+        world.add_body(name, pv.Sphere(0.1), 1.0, position=place)
+    scene = Scene(simulated(world))
+    canvas = Canvas(scene, 240, 180)
+    picture = canvas.picture(0.0).astype(int)
+    for moving in scene.moving:
+        for colour in moving.colours.values():
+            assert (np.abs(picture - colour).max(axis=2) < 40).sum() > 10
+
+
+def test_a_run_that_left_for_the_stars_is_no_picture(tmp_path):
+    run = free_body(pv.Sphere(0.1), velocity=(1e40, 0, 0))
+    with pytest.raises(InputError, match=r"spreads over 2e\+39 m"):
+        run.snapshots(tmp_path / "a.png")
+
+
 def test_a_spinning_ball_is_seen_to_spin():
     run = free_body(pv.Sphere(0.2), angular_velocity=(0, 0, 5.0))
     canvas = Canvas(Scene(run), 240, 180)
