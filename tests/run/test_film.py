@@ -75,9 +75,10 @@ def test_a_gif_has_all_frames_lasts_as_long_as_the_run_and_moves(run, tmp_path):
 
 
 def test_an_mp4_has_all_frames(run, tmp_path):
-    ffmpeg = pytest.importorskip("imageio_ffmpeg")
+    import imageio_ffmpeg
+
     run.film(tmp_path / "a.mp4", speed=0.5, fps=25, size=(640, 400))
-    reader = ffmpeg.read_frames(str(tmp_path / "a.mp4"))
+    reader = imageio_ffmpeg.read_frames(str(tmp_path / "a.mp4"))
     facts = next(reader)
     frames = [np.frombuffer(frame, np.uint8).reshape(400, 640, 3).astype(int) for frame in reader]
     assert facts["size"] == (640, 400) and facts["fps"] == 25 and len(frames) == 11
@@ -191,6 +192,24 @@ def test_a_run_stays_in_the_picture(far):
     column, row, _ = camera.seen(scene.centres[: len(scene.centres) // 2])
     assert column.min() > 0 and column.max() < camera.width and row.min() > 0 and row.max() < camera.height
     assert max(np.ptp(column) / camera.width, np.ptp(row) / camera.height) > 0.5
+
+
+def test_a_body_too_small_to_be_seen_is_marked():
+    world = pv.World(gravity=(0, 0, 0))
+    for name, place in (("low", (0, 0, 0)), ("high", (0, 0, 1000.0))):
+        world.add_body(name, pv.Sphere(0.1), 1.0, position=place)
+    scene = Scene(simulated(world))
+    canvas = Canvas(scene, 240, 180)
+    picture = canvas.picture(0.0).astype(int)
+    for moving in scene.moving:
+        for colour in moving.colours.values():
+            assert (np.abs(picture - colour).max(axis=2) < 40).sum() > 10
+
+
+def test_a_run_that_left_for_the_stars_is_no_picture(tmp_path):
+    run = free_body(pv.Sphere(0.1), velocity=(1e40, 0, 0))
+    with pytest.raises(InputError, match=r"spreads over 2e\+39 m"):
+        run.snapshots(tmp_path / "a.png")
 
 
 def test_a_spinning_ball_is_seen_to_spin():

@@ -22,8 +22,8 @@ ASIDE = 28.0  # degrees by which the eye stands beside the broad side
 BACK = np.array([[252, 253, 254], [226, 232, 238]], dtype=np.float32)  # top and bottom
 GROUND, LINE = np.array([236, 238, 240], dtype=np.float32), np.array([196, 202, 208], dtype=np.float32)
 SHADOW = 0.28
+SEEN = 3.0  # pixels; a body that reaches less far from its centre is marked by a dot
 SEEN_THROUGH = 0.38  # of a stroke behind a solid
-RING = 64
 
 Vector3 = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -113,6 +113,8 @@ class Canvas:
         self.scene, self.camera = scene, Camera(scene, width, height, view)
         self.light = unit(scene.up + 0.45 * self.camera.right - 0.5 * self.camera.ahead)
         self.grid = spacing(scene.size)
+        middle = float(((scene.centres - self.camera.eye) @ self.camera.ahead).mean())
+        self.least = SEEN * FINE * self.camera.slope * middle
         self._lay_ground()
         self.still = _coarse(self.back)
         self.shape = (self.camera.height, self.camera.width)
@@ -120,7 +122,7 @@ class Canvas:
     def picture(self, time: float) -> np.ndarray:
         """The scene at a moment: (height, width, 3) in bytes."""
         solids = list(self.scene.solids(time))
-        strokes = list(self.scene.strokes(time, -self.camera.ahead))
+        strokes = list(self.scene.strokes(time, -self.camera.ahead, self.least))
         windows = [self.camera.around(solid.place, solid.reach) for solid in solids]
         shades = [self._under(solid) for solid in solids]
         inked = [self.camera.window(stroke.points, 2 + 2 * FINE * stroke.width) for stroke in strokes]
@@ -353,7 +355,8 @@ def surface(shape: Shape, q: list[np.ndarray], pixel: float) -> tuple[list[np.nd
             inward = np.stack([half - np.abs(v) for half, v in zip(halves, q)])  # how far from each pair of faces
             face = inward.argmin(axis=0)
             normal = [np.where(face == k, np.sign(q[k]), np.float32(0)) for k in range(3)]
-            edge = np.sort(inward, axis=0)[1]
+            least, most = np.minimum(inward[0], inward[1]), np.maximum(inward[0], inward[1])
+            edge = np.maximum(least, np.minimum(most, inward[2]))  # the second smallest: near two faces at once
             return normal, np.where(edge < 0.7 * pixel, np.float32(-0.45), np.float32(0))
         case Cylinder():
             half, radius = np.float32(shape.length / 2), np.float32(shape.radius)

@@ -30,7 +30,7 @@ SMALL, LARGE = 2.6, 4.2  # radii of dots, in pixels
 TURNS, COIL = 9, 0.022  # windings of a spring, and its radius as a share of the scene's size
 ARROW = 0.15  # the longest one, as a share of that size
 FIT = 400  # instants of a run by which the camera is placed
-KNOWN = 1e-12
+KNOWN, FARTHEST = 1e-12, 1e12  # metres
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,11 @@ class Scene:
         self.centres, self.radii = self._spread()
         low, high = (self.centres - self.radii[:, None]).min(axis=0), (self.centres + self.radii[:, None]).max(axis=0)
         self.size = float(np.linalg.norm(high - low)) or 1.0
+        if not self.size < FARTHEST:
+            raise InputError(
+                f"what moves in this run spreads over {self.size:.3g} m, and a picture that holds it would show "
+                "nothing; simulate it for a shorter time, or in smaller steps"
+            )
         self.largest = float(self.radii.max()) or 1.0
         self.unit = min(self.size, 12.0 * self.largest)  # what signs are measured by
         self.floor = self._floor()
@@ -229,13 +234,15 @@ class Scene:
                         moving.colours[name],
                     )
 
-    def strokes(self, time: float, towards: np.ndarray) -> Iterator[Stroke]:
-        """Signs for what has no shape; `towards` is the direction to the eye."""
+    def strokes(self, time: float, towards: np.ndarray, least: float) -> Iterator[Stroke]:
+        """Signs for what has no shape, or is smaller than `least` metres; `towards` is the direction to the eye."""
         for moving in self.moving:
             place = moving.at(time)
             for name, body in moving.world.bodies.items():
                 if not body.shapes:
-                    yield from self._axes(place, name, moving.sizes[name], moving.colours[name])
+                    yield from self._axes(place, name, moving.sizes[name])
+                if not body.shapes or moving.sizes[name] < least:
+                    yield Stroke(place.outside(name, np.zeros(3))[None], moving.colours[name], LARGE, dots=True)
             for name in moving.world.anchors:
                 yield from self._anchor(place, name)
             for bond in moving.world.bonds.values():
@@ -249,10 +256,9 @@ class Scene:
                     way = ARROW * self.unit / self.strongest * moving.push_at(name, time)
                     yield from _arrow(point, way, towards, 0.2 * ARROW * self.unit)
 
-    def _axes(self, place: Place, name: str, size: float, colour: tuple[int, int, int]) -> Iterator[Stroke]:
+    def _axes(self, place: Place, name: str, size: float) -> Iterator[Stroke]:
         for axis, tint in zip(np.eye(3), AXES):
             yield Stroke(place.outside(name, np.array([np.zeros(3), size * axis])), tint, THICK)
-        yield Stroke(place.outside(name, np.zeros(3))[None], colour, LARGE, dots=True)
 
     def _anchor(self, place: Place, name: str) -> Iterator[Stroke]:
         """A small frame, as of a handle."""
