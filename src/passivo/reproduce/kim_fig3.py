@@ -121,7 +121,8 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
     figures = f"J = ({p['jx']:g}, {p['jy']:g}, {p['jz']:g}) kg m², G = {p['g']:g} times the identity"
     moving = f"a turn of {p['turn']:g}° about x and rates of ({p['wx']:g}, {p['wy']:g}, {p['wz']:g}) rad/s"
     note = (
-        f"The text gives no figures; ours are {figures} ({2 * p['g']:g} N m/rad about each axis), {moving}. The paper "
+        f"The text gives no figures; ours are {figures} ({2 * p['g']:g} N m/rad about each axis), {moving}, chosen so "
+        "that the drift of the paper's action is plain: with others it is anything from nothing to a third. The paper "
         "finds the energy almost precisely kept: so it is at 1 ms for a while, but what its action, of second order, "
         "misses adds up, and at 5 ms a fifth of the energy is gained in 20 s. With τ = −(a e + b T Hs ŵ), "
         "a = sin t / t, b = (1 − cos t) / t², t = T |ŵ|, the work is that of the spring to rounding at any step; only "
