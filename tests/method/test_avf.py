@@ -89,6 +89,7 @@ def test_damping_feedback_never_adds_energy(case):
 
 
 @given(cases(quadratic=True))
+@settings(max_examples=15)
 def test_quadratic_energy_gives_implicit_midpoint(case):
     average, middle = compiled(case), compiled(case, pv.ImplicitMidpoint())
     average.step(case.u)
