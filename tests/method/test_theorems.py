@@ -8,8 +8,8 @@ from identities import compiled, energy
 from strategies import build
 from verify.methods import general_methods
 
-# compositions go back in time, and refuse loss and feedback; turns need energies that are bowls
-SPECIAL = ("Composition", "StructureSplitting exact")
+# compositions go back in time, and refuse loss and feedback; turns need energies that are bowls; masses are in few here
+SPECIAL = ("Composition", "StructureSplitting exact", "PassiveMidpoint")
 KEEPERS = {
     title: method
     for title, method in general_methods().items()

@@ -14,6 +14,7 @@ from verify.methods import general_methods
 
 CERTIFIED = {title: method for title, method in general_methods().items() if method.certifies}
 LOSSY = {title: method for title, method in CERTIFIED.items() if "Composition" not in title and "Kahan" not in title}
+PARTICULAR = ("Symplectic", "SAV", "PassiveMidpoint")  # not every system has what they need
 BRAKE = {"torque": pv.Feedback("-0.05*atan(y)")}
 
 
@@ -26,7 +27,7 @@ def assert_whole(found, size=1.0):
     assert abs(found.defect - found.residual - found.gap).max() <= 1e-14 * size
 
 
-@pytest.mark.parametrize("method", [m for name, m in LOSSY.items() if "Symplectic" not in name and name != "SAV"])
+@pytest.mark.parametrize("method", [method for title, method in LOSSY.items() if not title.startswith(PARTICULAR)])
 @settings(max_examples=6, deadline=None)
 @given(st.integers(0, 30), st.integers(1, 5))
 def test_the_identity_over_random_systems(method, seed, n):
