@@ -8,7 +8,8 @@ import pytest
 import passivo as pv
 from passivo.errors import ConvergenceError, InputError, MethodError, ModelError
 from passivo.world.describe import model_from
-from world.scenes import drive, random_world
+from passivo.world.rotation import matrix_of
+from world.scenes import chain, drive, random_world
 
 BOX = pv.Box(0.2, 0.2, 0.2)
 
@@ -34,6 +35,24 @@ def test_a_box_falls_as_in_the_manual():
     assert run.verdict.kind == "exact"
     total = run.ledger.sel(part="total")
     assert np.allclose(total.work, 0) and np.ptp(total.stored.values) < 1e-12
+
+
+def test_solved_until_nothing_moves_a_port_off_centre_goes_the_way_of_its_point():
+    """The integral of its mean output is the way of the point, which a device or a coupling takes for its place."""
+    world = pv.World(gravity=(0, 0, 0))
+    world.add_body("box", pv.Box(0.1, 0.2, 0.3), 1.0, angular_velocity=(3, 20, 5))
+    world.add_port("tip", world.bodies["box"], at=(0.2, 0, 0.1))
+    part = pv.compile(world, pv.PassiveMidpoint(resolve=2), 1e-2, engine="python")
+
+    def place():
+        state = dict(zip(world.states, part.state))
+        vectors = [[state[name] for name in world.vectors[f"box.{what}"]] for what in ("position", "orientation")]
+        return np.array(vectors[0]) + matrix_of(vectors[1]) @ (0.2, 0, 0.1)
+
+    for force in ((0, 0, 0), (3, 0, -2), (0, 5, 1)):
+        before = place()
+        part.step(force)
+        assert np.allclose(place() - before, 1e-2 * part.mean_output, rtol=0, atol=1e-15)
 
 
 def test_rows_of_the_ledger_and_records_of_joints():
@@ -196,6 +215,33 @@ def test_a_false_state_is_found_by_the_audit():
     assert any("b0.position.z" in finding for finding in run.audit().findings)
 
 
+def hanging(stiffness=1e6, at=(0.0, 0.0, 0.0)):
+    """The arm of the manual, which moves in a plane: some of its rates are nothing but rounding."""
+    world, place = pv.World(), np.array(at)
+    arm = world.add_body("arm", pv.Box(0.4, 0.05, 0.05), 1.0, position=np.add(place, (0.2, 0, 0)))
+    tip = world.add_body(
+        "tip", pv.Sphere(0.05), 0.5, position=np.add(place, (0.4, 0, -0.3)), angular_velocity=(0, 0, 3)
+    )
+    world.add_hinge("shoulder", arm, world, (0, 1, 0), at=place, stiffness=stiffness)
+    world.add_spring("cord", arm.point(0.2, 0, 0), tip, 500.0, 0.2, length=0.25)
+    return world
+
+
+@pytest.mark.parametrize(
+    "world", [hanging(), hanging(1e8), hanging(at=(1000.0, 0.0, 0.0)), chain(1)], ids=["plain", "stiff", "far", "chain"]
+)
+@pytest.mark.parametrize("resolve", [0, 2])
+def test_joints_and_motion_in_a_plane_pass_their_audit(world, resolve):
+    """What rounding of places makes of velocities, through joints, is no fault; a false velocity still is."""
+    run = pv.simulate(world, pv.PassiveMidpoint(resolve=resolve), step=1e-3, until=0.04, engine="python")
+    audit = run.audit()
+    assert audit.ok, audit
+    name = next(iter(world.bodies))
+    column = world.states.index(f"{name}.velocity.x")
+    run.arrays["states"][30, column] += 1e-6
+    assert any(f"{name}.velocity.x" in finding for finding in run.audit().findings)
+
+
 def test_a_description_gives_the_same_world():
     world = random_world(3)
     twin = model_from(world.describe())
@@ -295,6 +341,8 @@ def test_joints_that_cannot_be():
         world.add_anchor("a")
     with pytest.raises(ModelError, match="sits on a body that this world"):
         world.add_port("p", world.add_anchor("other"))
+    with pytest.raises(ModelError, match=r"its length of 0\.2 m has no direction"):
+        world.add_spring("s", a, world.point(0, 0, 0), 10.0, length=0.2)
     assert list(world.bonds) == []
 
 

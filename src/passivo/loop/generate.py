@@ -73,7 +73,7 @@ def seats(net: Network) -> list[Seat]:
     for key, member in net.members.items():
         if member.device is None:
             continue
-        links = [c for c in net.connections if c.effort.member is member]
+        links = [c for c in net.connections if member in (c.effort.member, c.flow.member)]
         if not links:
             raise InputError(
                 f"the device {key!r} is connected to nothing: net.connect({key}['handle'], part['port'], "

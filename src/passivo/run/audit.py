@@ -198,7 +198,11 @@ class _Steps:
         self.books = self.memory.copy()
         self.states = run.arrays["states"].astype(np.longdouble)
         self.ledger = run.arrays["ledger"].astype(np.longdouble)
-        self.reach = np.abs(self.states).max(axis=0) if self.states.size else np.zeros(0)
+        self.reach = _reach(run, self.states)
+        self.rough: Any = 0.0
+        if run.model.steps_apart:
+            roughness: Any = run.model.roughness  # type: ignore[attr-defined]
+            self.rough = 64 * EPSILON * roughness(run.params, run.arrays["states"], run.step)
         self.sizes = {
             name: np.abs(np.nan_to_num(run.arrays[name])).max(axis=0, initial=0.0)
             for name in ("inputs", "outputs", "recorded")
@@ -239,7 +243,8 @@ class _Steps:
             self.say(k, f"the step from the stored state cannot be repeated (status {status})")
             return
         gap = np.abs(self.part_of(self.memory, "STATE", n) - self.states[k + 1])
-        allowed = STATE_TOLERANCE * (np.abs(self.states[k]) + np.abs(self.states[k + 1])) + RANGE_TOLERANCE * self.reach
+        size = np.abs(self.states[k]) + np.abs(self.states[k + 1])
+        allowed = STATE_TOLERANCE * size + RANGE_TOLERANCE * self.reach + self.rough
         for i in np.nonzero(~(gap <= allowed))[0]:
             if not self.worthless(k, int(i)):
                 self.say(k, f"state {run.model.states[i]} is off by {float(gap[i]):.3g}")
@@ -360,6 +365,16 @@ class _Steps:
         if not np.array_equal(_columns(run.arrays["accounts"]), run.arrays["ledger"][-1, :, 1:]):
             self.findings.append("the accounts do not end where the ledger ends")
         return verdict
+
+
+def _reach(run: Run, states: np.ndarray) -> np.ndarray:
+    """The largest |x| of every state; of a vector that of its largest component, by whose rounding the others move."""
+    reach = np.abs(states).max(axis=0, initial=0.0)
+    columns = {name: i for i, name in enumerate(run.model.states)}
+    for parts in run.model.vectors.values():
+        if own := [columns[part] for part in parts if part in columns]:
+            reach[own] = reach[own].max()
+    return reach
 
 
 def _columns(accounts: np.ndarray) -> np.ndarray:

@@ -25,6 +25,12 @@ def spring(name: str, a: Point, b: Point, stiffness: float, damping: float, leng
     params = amounts(name, stiffness=stiffness, damping=damping)
     rest = amount(length, f"the length of {name!r}")
     kind, more = ("point", ()) if rest == 0.0 else ("length", (rest,))
+    ordered(name, a, b)
+    if rest > 0.0 and not np.linalg.norm(b.place - a.place) > 0.0:
+        raise ModelError(
+            f"both ends of {name!r} are at the same place at the start, so that its length of {rest:g} m has no "
+            "direction; place them apart, or leave the length out"
+        )
     return Bond(name, "spring", "springs", (tie(kind, a, b, name, more),), params)
 
 

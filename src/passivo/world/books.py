@@ -125,13 +125,16 @@ def tell_ties(m, t, h):
         tie, at = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE
         told = t[AT_RECORDED] + t[tie + T_TOLD]
         noise = t[AT_NOISE] + t[tie + T_TOLD]
+        reached = extent(m, t, tie)
+        # what rounding of Ψ is worth: in the force, and in the velocity that joints make of it
+        known = (strength(m, t, tie, T_STIFFNESS) + strength(m, t, tie, T_DAMPING) / h) * reached
         if t[tie + T_KIND] != DIRECTION and t[tie + T_KIND] != SPIN:
             m[told] = max(m[told], h * length(m, at + R_NEW))
-            m[noise] += 1.0
+            m[noise] += reached
         for i in range(3):
             for j in range(3):
                 m[told + 1 + j] += h * m[at + R_A + 6 * i + j] * m[at + R_FORCE + i]
-                m[noise + 1 + j] += m[at + R_K]
+                m[noise + 1 + j] += known
 
 
 def world_difference(m, t):

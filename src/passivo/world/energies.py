@@ -37,6 +37,22 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
     return np.column_stack(list(rows.values()))
 
 
+def roughness(world: World, params: Mapping[str, float], states: np.ndarray, step: float) -> np.ndarray:
+    """By how much each state may be off after a step, in units of rounding: joints find velocities from the places of
+    their points, which are known to rounding of the way from the origin of the world."""
+    columns, vectors = {name: i for i, name in enumerate(world.states)}, world.vectors
+    places = [columns[part] for name in (*world.bodies, *world.anchors) for part in vectors[f"{name}.position"]]
+    arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
+    far = float(np.abs(states[:, places]).max(initial=0.0)) + max(arms, default=0.0)
+    result = np.zeros(len(world.states))
+    for name in world.bodies:
+        mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
+        for what, radius in (("velocity", 1.0), ("angular_velocity", np.sqrt(sum(moments) / (2.0 * mass)))):
+            for vector in (what, f"mean_{what}"):
+                result[[columns[part] for part in vectors[f"{name}.{vector}"]]] = far / (step * radius)
+    return result if world.bonds else np.zeros(len(world.states))
+
+
 def _stretch(tie: Tie, read: Callable[[str], np.ndarray]) -> np.ndarray:
     """How far a tie is from rest, at each state."""
     gap = _place(tie, tie.a, tie.at_a, read) - _place(tie, tie.b, tie.at_b, read)

@@ -97,7 +97,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     header["TIE_TABLE"] = len(table)
     rows = [row.name for row in form.rows]
     told = {name: 4 * i for i, name in enumerate(world.bonds)}  # as `Names.recorded` has them
-    exact = 0
+    exact = exact_joints and any(any(tap.at) for tap in world.taps.values())  # the way of such a port turns with it
     for bond, tie in ties:
         a, b = carriers[tie.a], carriers.get(tie.b, -1) if tie.b is not None else -1
         both = 0 <= b < len(bodies)

@@ -387,6 +387,10 @@ class World(Model):
         """Stored joules of every ledger row at each of the states, by NumPy alone."""
         return energies.row_energies(self, params, states)
 
+    def roughness(self, params: Mapping[str, float], states: np.ndarray, step: float) -> np.ndarray:
+        """How far rounding of places moves each state in a step, in units of rounding."""
+        return energies.roughness(self, params, states, step)
+
     def piece(self, method: Any, formulas: Mapping[str, Any], base: int, engine: Any) -> Any:
         from passivo.world.lay import piece_of
 
