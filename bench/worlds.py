@@ -20,7 +20,7 @@ def measure() -> list[Row]:
         rows.append(_row(f"{count} free bodies", _free(count), _free_mjcf(count), count))
     for links in (10, 50, 200):
         for resolve in (0, 2):
-            world, note = _chain(links), "until nothing moves" if resolve == 2 else "turn of the last step"
+            world, note = _chain(links), "until nothing moves" if resolve == 2 else "predicted turn"
             rows.append(_row(f"chain of {links} links, {note}", world, _chain_mjcf(links), links, resolve))
     rows.append(_row("hand of 10 bodies and 16 points", _hand(), None, 10))
     return rows

@@ -72,8 +72,9 @@ def drive(rng, part):
     return rng.standard_normal(part.inputs.size)
 
 
-def chain(seed, links=10, K=1e8, hinges=6, gravity=(0, 0, 0), mass=0.1, pace=0.3):
-    """Links of 0.1 m that hang on the world in a random shape, in motion: `hinges` of the joints hold an axis by two
+def chain(seed, links=10, K=1e8, hinges=6, gravity=(0, 0, 0), mass=0.1, pace=0.3,
+          box=(0.1, 0.02, 0.03), span=0.02):  # fmt: skip
+    """Links that hang on the world in a random shape, in motion: `hinges` of the joints hold an axis by two
     points, the others one point each. For 10 links and 6 hinges these are 16 points. At pace 0.3 each link turns by
     some 2 rad/s against the one before, so that the last ones reach 5 rad/s and 1 m/s."""
     rng = np.random.default_rng(seed)
@@ -84,14 +85,14 @@ def chain(seed, links=10, K=1e8, hinges=6, gravity=(0, 0, 0), mass=0.1, pace=0.3
     for i in range(links):
         turn = random_turn(rng)
         frame = matrix_of(turn)
-        way = frame @ np.array([0.05, 0, 0])
+        way = frame @ np.array([box[0] / 2, 0, 0])
         axis = np.linalg.qr(rng.standard_normal((3, 3)))[0][0]
         own = pace * (6.0 * rng.standard_normal() * axis if i in axes else 4.0 * rng.standard_normal(3))
         rate = rate + own
         middle = place + way
         body = world.add_body(
             f"b{i}",
-            pv.Box(0.1, 0.02, 0.03),
+            pv.Box(*box),
             mass,
             position=middle,
             orientation=turn,
@@ -99,7 +100,7 @@ def chain(seed, links=10, K=1e8, hinges=6, gravity=(0, 0, 0), mass=0.1, pace=0.3
             angular_velocity=frame.T @ rate,
         )
         if i in axes:
-            world.add_hinge(f"j{i}", body, last, axis, at=place, span=0.02, stiffness=2 * K)
+            world.add_hinge(f"j{i}", body, last, axis, at=place, span=span, stiffness=2 * K)
         else:
             world.add_ball(f"j{i}", body, world if last is None else last, at=place, stiffness=K)
         speed, place, last = speed + np.cross(rate, 2 * way), place + 2 * way, body

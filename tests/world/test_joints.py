@@ -9,7 +9,7 @@ import passivo as pv
 from world.scenes import chain, four_bar
 
 SEEDS = range(5)
-MEAN_RATES = 16  # where those of a body stand within its 19 states, after `last_step`
+SMOOTH_RATES = 19  # where those of a body stand within its 25 states, and after them how they change
 RATES = 10
 
 
@@ -34,39 +34,60 @@ def test_chains_leak_little_and_the_less_they_are_solved_again(K):
             assert run.verdict.kind == "exact" if resolve == 2 else resolve == 1 or run.verdict.kind == "active"
 
 
-def stepped_with(turn, seed, K=1e8, steps=1000):
-    """The worst window of a chain whose joints take θ = T · `turn`(end rates), not the mean rates of the last step."""
-    part = pv.compile(chain(seed, K=K), pv.PassiveMidpoint(order=1), 1e-3)
-    own = 1 + 19 * np.arange(10)[:, None] + np.arange(3)
-    before = part.stored
+def stepped_with(turn, world, steps=1000):
+    """A chain whose joints take θ = T · `turn`(end rates), not the rates of the steps before: its part after these
+    steps, the energy it had at the start, and what it lost. None where it explodes."""
+    part = pv.compile(world, pv.PassiveMidpoint(order=1), 1e-3)
+    own = 3 + 25 * np.arange(10)[:, None] + np.arange(3)
+    before, lost = part.stored, 0.0
     for _ in range(steps):
-        part.state[own + MEAN_RATES] = turn(part.state[own + RATES])
+        part.state[own + SMOOTH_RATES], part.state[own + SMOOTH_RATES + 3] = turn(part.state[own + RATES]), 0.0
         if part.module.step(part.memory, 1e-3):
-            return np.inf
-    return max(part.verdict.bias, part.verdict.removed) / before
+            return None
+        lost += part.lost
+    return part, before, lost
+
+
+def worst(turn, world):
+    """The most energy that such a chain creates or removes in any window, against the energy at the start."""
+    stepped = stepped_with(turn, world)
+    return max(stepped[0].verdict.bias, stepped[0].verdict.removed) / stepped[1] if stepped else np.inf
 
 
 def test_turns_from_end_velocities_diverge():
     """Negative (spec 4.4): the end velocities carry a part that alternates, and at K = 1e8 it explodes."""
-    assert min(stepped_with(lambda w: w, seed) for seed in SEEDS) > 1e3
+    assert min(worst(lambda w: w, chain(seed)) for seed in SEEDS) > 1e3
 
 
 def test_the_papers_action_leaks():
     """Negative: without curvature, θ = 0, the same chains create or lose percents."""
-    assert all(0.01 < stepped_with(np.zeros_like, seed) < 10 for seed in SEEDS)
+    assert all(0.01 < worst(np.zeros_like, chain(seed)) < 10 for seed in SEEDS)
+
+
+def test_the_leaks_of_the_spec():
+    """Spec 4.4: where the paper's action creates 15 % of the energy and more, the default leaks less than 4e-4 and one
+    more solution less than 3e-6. What tells the three apart is K T²/m, by which the paper's leak grows and the others
+    hardly do, and T ω: light links of 2 g, that turn by some 2 rad/s against each other and start as their joints let
+    them. Ours are ten times below both."""
+    for seed in SEEDS:
+        world = chain(seed, mass=0.002, box=(0.05, 0.02, 0.02), span=0.04)
+        assert worst(np.zeros_like, world) > 0.15
+        for resolve, most in ((0, 4e-5), (1, 3e-7)):
+            run = pv.simulate(world, pv.PassiveMidpoint(resolve=resolve), step=1e-3, until=1.0)
+            assert leaked(run) < most, (seed, resolve)
 
 
 def test_damping_hides_no_leak():
-    """Damping as a cure only masks the leak: what is stored stays the same, and the ledger still shows what was created
-    and damped away."""
+    """Damping as a cure only masks the leak of the paper's action: what is stored stays the same, and the ledger still
+    shows what was created and damped away."""
     world = chain(1)
     damped = world.with_params(**{name: 1e5 for name in world.params if name.endswith(".damping")})
-    total = pv.simulate(damped, pv.PassiveMidpoint(), step=1e-3, until=0.5).ledger.sel(part="total")
-    created, lost = float(total.created[-1]), float(total.lost[-1])
-    assert created > 1e-7
-    assert abs(float(total.stored[-1] - total.stored[0])) < 0.1 * created
-    assert lost == pytest.approx(created, rel=0.1)
-    assert pv.simulate(damped, pv.PassiveMidpoint(), step=1e-3, until=0.5).verdict.kind == "active"
+    part, before, lost = stepped_with(np.zeros_like, damped, steps=500)
+    assert part.verdict.kind == "active"
+    created = part.verdict.bias
+    assert created > 0.01 * before
+    assert abs(part.stored - before) < 0.01 * created
+    assert lost == pytest.approx(created, rel=0.01)
 
 
 def test_a_four_bar_keeps_its_loop_closed():

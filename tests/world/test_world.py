@@ -141,7 +141,7 @@ def test_bodies_are_placed_by_hand():
     part = pv.compile(falling(), pv.PassiveMidpoint(), 1e-3, engine="python")
     part.step()
     part.place({"box.position": (0, 0, 3.0), "box.velocity": (1, 0, 0)})
-    assert part.state[1:4].tolist() == [0, 0, 3.0]
+    assert part.state[3:6].tolist() == [0, 0, 3.0]
     part.step()
     assert part.verdict.kind == "exact"
     with pytest.raises(InputError, match=r"'box.position' must be 3 numbers"):

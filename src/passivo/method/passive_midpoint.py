@@ -24,8 +24,8 @@ class PassiveMidpoint(OneStage):
     acts as `V' + V'' d/2 + c d` with the one number c that makes it do the work that V stores.
 
     order    of a world: 2 extrapolates the moment of momentum to the middle of the step, 1 (the paper) does not
-    resolve  of a world: 0 makes joints for the turn of the last step and leaves a small leak, which the ledger shows;
-             1 solves them once more with the turn just found; 2 solves until nothing moves, and leaves none
+    resolve  of a world: 0 makes joints for the turn that the last steps foretell and leaves a small leak, which the
+             ledger shows; 1 solves them once more with the turn just found; 2 until nothing moves, and leaves none
     """
 
     order: int = 2  # type: ignore[misc]

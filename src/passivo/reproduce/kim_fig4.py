@@ -26,12 +26,12 @@ PARAMS = {"step": 1e-3, "until": 1.0, "rate": 8.0, "spin": 2.0, "elastic": 2e-3}
 STIFFNESSES = (1e4, 1e6, 1e8)
 METHODS = {
     "the paper's action": PassiveMidpoint(order=1),
-    "turn of the last step": PassiveMidpoint(),
+    "predicted turn": PassiveMidpoint(),
     "solved once more": PassiveMidpoint(resolve=1),
     "until nothing moves": PassiveMidpoint(resolve=2),
 }
 LINES = dict(zip(METHODS, ((COLOURS[1], "-"), (COLOURS[0], "-"), (COLOURS[2], DASHED), (COLOURS[3], DOTTED))))
-LIMITS = {"turn of the last step": 1e-3, "solved once more": 5e-5, "until nothing moves": 1e-9}
+LIMITS = {"predicted turn": 1e-3, "solved once more": 5e-5, "until nothing moves": 1e-9}
 VIEW = (20.0, 42.0)
 LEAST, MOST = 1e-15, 10.0  # ends of the axis of leaks
 SHOWN = (0.0, 0.05, 0.1, 0.2)  # s
@@ -112,11 +112,11 @@ def _quaternion(turn: np.ndarray) -> tuple[float, ...]:
 def papers_energy(world: World, p: Mapping[str, float], advance: Advance, told: str) -> np.ndarray:
     """The energy at every step where joints act as in the paper: with the jacobian of the pose at the step's start.
 
-    That is the jacobian for θ = 0, so before each step the mean rates of the last one, from which θ is taken, are 0.
+    That is the jacobian for θ = 0, so before each step the smooth rates, from which θ is taken, are set to 0.
     """
     steps = round(p["until"] / p["step"])
     part = compiled(world, METHODS["the paper's action"], p["step"])
-    rates = [i for i, name in enumerate(world.states) if ".mean_angular_velocity." in name]
+    rates = [i for i, name in enumerate(world.states) if ".smooth_angular_" in name]
     energy = np.empty(steps + 1)
     for k in range(steps + 1):
         energy[k] = part.stored
@@ -208,9 +208,9 @@ NOTE = (
     "these two are, the thumb's and the little finger's first, is our choice. The text calls the joint of the middle "
     "and the proximal phalanx the MCP; it is the PIP. The paper calls the passivity of its action approximate and "
     "leaves open by how much: here it creates 3 % of the energy in a second at 10⁴ and 10⁶ N/m, and more than all of "
-    "it at 10⁸. With the exact increment for θ = T ŵ of the last step, at the same cost, some 3e-5 are left; solved "
-    "once more 1e-7; until nothing moves only rounding. Damping, which the paper offers against the leak, hides it "
-    "from sight and not from the ledger."
+    "it at 10⁸. With the exact increment for the turn that the last steps foretell, at the same cost, 2e-5 are left; "
+    "solved once more 1e-7; until nothing moves only rounding. Damping, which the paper offers against the leak, hides "
+    "it from sight and not from the ledger."
 )
 
 FIGURE = Figure(

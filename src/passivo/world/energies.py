@@ -50,6 +50,8 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
         for what, radius in (("velocity", 1.0), ("angular_velocity", np.sqrt(sum(moments) / (2.0 * mass)))):
             for vector in (what, f"mean_{what}"):
                 result[[columns[part] for part in vectors[f"{name}.{vector}"]]] = far / (step * radius)
+        for vector, times in (("smooth_angular_velocity", 1.0), ("smooth_angular_acceleration", 2.0 / step)):
+            result[[columns[part] for part in vectors[f"{name}.{vector}"]]] = times * far / (step * radius)
     return result if world.bonds else np.zeros(len(world.states))
 
 

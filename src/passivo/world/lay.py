@@ -89,7 +89,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     header["CARRIER_TABLE"] = len(table)
     for i, name in enumerate(carriers):
         anchor = world.anchors.get(name)
-        state = 1 + T.BODY_STATES * min(i, len(bodies)) + T.ANCHOR_STATES * max(i - len(bodies), 0)
+        state = T.BODIES_FROM + T.BODY_STATES * min(i, len(bodies)) + T.ANCHOR_STATES * max(i - len(bodies), 0)
         if anchor is None:
             table += [state, params[f"{name}.{BODY_PARAMETERS[0]}"], -1, 0]
         else:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 GRAVITY = ("gravity_x", "gravity_y", "gravity_z")
+STEPS = ("last_step", "step_before", "known_steps")  # sizes, and how many of the last three steps are known
 BODY_PARAMETERS = (
     "mass", "inertia_xx", "inertia_yy", "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz", "drag", "spin_drag",
 )  # fmt: skip
@@ -17,6 +18,8 @@ BODY_VECTORS = {
     "angular_velocity": "xyz",
     "mean_velocity": "xyz",  # of the last step
     "mean_angular_velocity": "xyz",
+    "smooth_angular_velocity": "xyz",  # of the last two steps together, and how it changes
+    "smooth_angular_acceleration": "xyz",
 }
 ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
@@ -27,6 +30,8 @@ UNITS = {
     "angular_velocity": "rad/s",
     "mean_velocity": "m/s",
     "mean_angular_velocity": "rad/s",
+    "smooth_angular_velocity": "rad/s",
+    "smooth_angular_acceleration": "rad/s²",
     "gap": "m",
     "force": "N",
     "mass": "kg",
@@ -58,7 +63,7 @@ class Names:
     def states(self) -> tuple[str, ...]:
         groups = [f"{body}.{vector}" for body in self.bodies for vector in BODY_VECTORS]
         groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
-        return ("last_step", *(part for group in groups for part in self.vectors[group]))
+        return (*STEPS, *(part for group in groups for part in self.vectors[group]))
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:
@@ -66,6 +71,6 @@ class Names:
         return tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
 
     def unit(self, name: str) -> str:
-        if name == "last_step":
+        if name in STEPS[:2]:
             return "s"
         return next((UNITS[part] for part in name.split(".")[:0:-1] if part in UNITS), "")

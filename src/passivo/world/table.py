@@ -60,13 +60,18 @@ IMPLICIT = 2
 KINETIC = 0
 GRAVITY = 1
 
-# the state: the size of the last step, then for each body
+# the state: the sizes of the last step and of the one before, how many are known, then for each body
+STEP_BEFORE = 1
+KNOWN = 2
+BODIES_FROM = 3
 X = 0  # position
 Q = 3  # quaternion w x y z
 V = 7  # velocity, world axes
 W = 10  # rate, axes of the body
 U = 13  # V̂ of the last step
-BODY_STATES = 19
+S = 19  # the rate of the last two steps together, in which what alternates cancels
+A = 22  # how it changes, per second
+BODY_STATES = 25
 ANCHOR_STATES = 7
 
 # of a carrier in the table

@@ -14,7 +14,7 @@ from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name, number
 from passivo.world import bonds, energies
 from passivo.world.form import WorldForm, form_of
-from passivo.world.names import BODY_PARAMETERS, GRAVITY, Names
+from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, Names
 from passivo.world.parts import (
     Anchor,
     Body,
@@ -250,7 +250,7 @@ class World(Model):
 
     def _new_name(self, name: str) -> str:
         name = checked_name(name, "the name in a world")
-        if name in self.members or name in ("gravity", "last_step", "total"):
+        if name in self.members or name in ("gravity", "total", *STEPS):
             raise ModelError(f"the world already has a {name!r}; choose another name")
         return name
 
@@ -329,17 +329,17 @@ class World(Model):
     @property
     def initial(self) -> dict[str, float]:
         """The state at the start: poses and velocities as they were given."""
-        values = [0.0]
+        values = [0.0] * len(STEPS)
         for body in self.bodies.values():
             values += [*body.position, *body.orientation, *body.velocity, *body.angular_velocity]
-            values += [*body.velocity, *body.angular_velocity]
+            values += [*body.velocity, *body.angular_velocity, *body.angular_velocity, *ORIGIN]
         for anchor in self.anchors.values():
             values += [*anchor.position, *anchor.orientation]
         return dict(zip(self.states, values))
 
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
         """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten."""
-        result = {"last_step": 0.0, **values} if values else {}
+        result = {**dict.fromkeys(STEPS, 0.0), **values} if values else {}
         for name in (*self.bodies, *self.anchors):
             parts = self.vectors[f"{name}.orientation"]
             given = [part for part in parts if part in values]
