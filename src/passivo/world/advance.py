@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from passivo.kernel.tick import NOT_FINITE, OK, UNCONVERGED
     from passivo.world.blocks import eliminate
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
+    from passivo.world.collide import find_contacts, remember_contacts
+    from passivo.world.contacts import press, touch
     from passivo.world.poses import frames, inertia, spin_on, twist
+    from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts
     from passivo.world.table import *
     from passivo.world.ties import add_bend, add_block, add_end, lay_ties, measure, present_rate, rate, slope
 
 MOST_PASSES = 40
+TOUCHING_PASSES = 3  # after these impulses stay, and only what ties pull comes to rest
 CLOSE = 1e-15  # of V̂, from one pass to the next
 NEAR = 1e-16  # the same in metres and radians of a step
 ROUGH = 1e4  # by how much coarser both may be where rounding lets it come no closer
@@ -199,6 +203,7 @@ def solve(m, t, h):
     found, and until nothing moves for ties that ask for the turn that really comes."""
     before = 0.0
     newton = t[ITERATES] > 0
+    touching = t[CONTACTS] > 0 and m[t[AT_TALLY] + N_TOUCHES] > 0.0
     for k in range(t[TIES]):
         at = t[AT_ROWS] + k * R_SIZE
         measure(m, t, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
@@ -208,11 +213,15 @@ def solve(m, t, h):
         gather_bodies(m, t, h)
         push(m, t)
         gather_ties(m, t, h, newton and p > t[RESOLVES])
+        if touching and p >= TOUCHING_PASSES:
+            press(m, t, h)
         if not eliminate(m, t):
             if not newton or p <= t[RESOLVES]:
                 return UNCONVERGED
             newton = False  # pushed together so hard that they buckle: the plain way may still settle
             continue
+        if touching and p < TOUCHING_PASSES:
+            touch(m, t, h)
         moved = settle(m, t, h)
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
@@ -225,7 +234,7 @@ def solve(m, t, h):
 
 
 def move(m, t, h):
-    """NEXT and STEP from V̂."""
+    """NEXT from V̂."""
     m[t[AT_NEXT]] = h
     for c in range(t[CARRIERS]):
         s, hat = t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE], t[AT_FRAMES] + c * F_SIZE + F_HAT
@@ -237,8 +246,6 @@ def move(m, t, h):
             for k in range(6):
                 m[new + U + k] = m[hat + k]
                 m[new + V + k] = 2.0 * m[hat + k] - m[old + V + k] if t[SCHEME] == MIDPOINT else m[hat + k]
-    for i in range(t[STATE_COUNT]):
-        m[t[AT_STEP] + i] = m[t[AT_NEXT] + i] - m[t[AT_STATE] + i]
 
 
 def world_ready(m, t):
@@ -248,6 +255,8 @@ def world_ready(m, t):
         if m[t[AT_STATE]] == 0.0:
             for k in range(6):
                 m[s + U + k] = m[s + V + k]
+    if t[CONTACTS]:
+        m[t[AT_TALLY] + N_PAST] = 0.0
 
 
 def world_advance(m, t, h):
@@ -255,11 +264,24 @@ def world_advance(m, t, h):
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
     begin(m, t, h)
+    status = find_contacts(m, t, h) if t[CONTACTS] else OK
+    if status != OK:
+        return status
     status = solve(m, t, h)
     m[t[AT_PASSES] + 1] += m[t[AT_PASSES]]
     if status != OK:
         return status
     move(m, t, h)
+    if t[CONTACTS]:
+        m[t[AT_NEXT] + t[TANK_STATE]] = m[t[AT_STATE] + t[TANK_STATE]]
+        if m[t[AT_TALLY] + N_TOUCHES] > 0.0:
+            if t[SCHEME] == MIDPOINT:
+                hold(m, t)
+            book_contacts(m, t, h)
+            repair(m, t, h)
+        remember_contacts(m, t)
+        tell_contacts(m, t, h)
+    steps_of(m, t)
     for i in range(t[STATE_COUNT]):
         if not isfinite(m[t[AT_NEXT] + i]):
             return NOT_FINITE

@@ -93,6 +93,24 @@ class Anchor(Carrier):
 
 
 @dataclass(frozen=True)
+class Plane:
+    """What fills the half space behind `at`, against its normal. It never moves."""
+
+    name: str
+    normal: Vector
+    at: Vector
+    friction: float
+    restitution: float
+
+    def describe(self) -> dict[str, Any]:
+        return _lists(self)
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Plane:
+        return cls(**_tuples(data))
+
+
+@dataclass(frozen=True)
 class Tap:
     """A port at a point of a body: takes a force in world axes, and a torque where it takes a whole `wrench`."""
 
