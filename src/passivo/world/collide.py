@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 AHEAD = 1.5  # margin of geoms, in ways of their bodies in a step
 LEAST_MARGIN = 1e-4
 SAME_PLACE = 5e-3  # by how much a contact may move on its body and be known again
-ARMED_BELOW = 1e-6  # a contact that held is one still, this far away
 SHARE_OF_SLOW = 2.0  # speeds below this many times what gravity brings in a step do not bounce
 ALL = 1 << 40
 
@@ -114,11 +113,14 @@ def lay_contact(m, t, h, at, x, y, z):
     if bounce < 1.0 and closing < SHARE_OF_SLOW * fall:
         bounce = 0.0
     m[at + K_BOUNCE] = 0.5 * (1.0 - bounce) * max(0.0, closing)
-    recall(m, t, at)
+    if recall(m, t, at):
+        m[at + K_ARMED] = 1.0
+        if bounce == 0.0:  # what rests closes a gap in two steps, and stands still then
+            m[at + K_BOUNCE] = max(m[at + K_BOUNCE], 0.5 * m[at + K_GAP] / h)
 
 
 def recall(m, t, at):
-    """The impulse that the contact had in the last step, turned into its present axes and into its cone."""
+    """The impulse that the contact had in the last step, turned into its present axes and into its cone. Whether it had one."""
     best, nearest = -1, SAME_PLACE * SAME_PLACE
     for k in range(int(m[t[AT_TALLY] + N_PAST])):
         past = t[AT_PAST] + k * PAST_SIZE
@@ -130,16 +132,13 @@ def recall(m, t, at):
     for i in range(3):
         m[at + K_P + i] = 0.0
     if best < 0:
-        return
+        return False
     m[best + 8] = 0.0  # it is known again once
-    if m[at + K_GAP] < ARMED_BELOW:
-        m[at + K_ARMED] = 1.0
-    if m[at + K_ARMED] == 0.0:
-        return
     for i in range(3):
         row = at + K_FRAME + 3 * i
         m[at + K_P + i] = m[row] * m[best + 5] + m[row + 1] * m[best + 6] + m[row + 2] * m[best + 7]
     into_cone(m, at)
+    return True
 
 
 def into_cone(m, at):
