@@ -1,4 +1,4 @@
-"""Calling C by address and looking at its memory, from machine code. `foreign_plain.py` does the same in plain Python."""
+"""Calling C by address and looking at its memory, from machine code; `foreign_plain.py`: the same in plain Python."""
 
 from __future__ import annotations
 

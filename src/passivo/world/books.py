@@ -1,7 +1,8 @@
 """What a step of a world did, in joules: work, loss, changes of stored energy, and what rounding may be worth. Kernels.
 
-Rows of the ledger: kinetic, gravity, springs, joints, and of contacts impact, friction, tank. What passes between them stands in RECEIVED and cancels in the
-total; everything lost, and the work at all ports, is booked where the motion is, in the kinetic row.
+Rows of the ledger: kinetic, gravity, springs, joints, and of contacts impact, friction, tank (`repair.py`). What passes
+between them stands in RECEIVED and cancels in the total; everything lost but at contacts, and the work at all ports, is
+booked where the motion is, in the kinetic row.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ import numpy as np
 
 from passivo.errors import ModelError
 from passivo.world import table as T
-from passivo.world.rotation import matrix_of
 from passivo.world.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 if TYPE_CHECKING:

@@ -120,12 +120,16 @@ def lay_contact(m, t, h, at, x, y, z):
 
 
 def recall(m, t, at):
-    """The impulse that the contact had in the last step, turned into its present axes and into its cone. Whether it had one."""
+    """The impulse of the last step, turned into the present axes of the contact and into its cone; whether it had one."""
     best, nearest = -1, SAME_PLACE * SAME_PLACE
     for k in range(int(m[t[AT_TALLY] + N_PAST])):
         past = t[AT_PAST] + k * PAST_SIZE
         if m[past] == m[at + K_FIRST] and m[past + 1] == m[at + K_SECOND] and m[past + 8] > 0.0:
-            x, y, z = m[past + 2] - m[at + K_LOCAL], m[past + 3] - m[at + K_LOCAL + 1], m[past + 4] - m[at + K_LOCAL + 2]
+            x, y, z = (
+                m[past + 2] - m[at + K_LOCAL],
+                m[past + 3] - m[at + K_LOCAL + 1],
+                m[past + 4] - m[at + K_LOCAL + 2],
+            )
             way = x * x + y * y + z * z
             if way < nearest:
                 best, nearest = past, way

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from passivo.world.table import *
 
 MOST_SWEEPS = 20  # there and back
-SETTLED = 1e-9  # m/s
+SETTLED = 1e-8  # m/s
 SLIDES = 3  # passes for the direction of a slide
 
 
@@ -163,7 +163,7 @@ def visit(m, t, h, at):
 
 
 def slide(m, at, u, v, w, y, z):
-    """The impulse of a contact that slides: friction against the slip that comes out. (y, z): that of one that sticks."""
+    """Of a contact that slides: friction against the slip that comes out. (y, z): that of one that sticks."""
     mu, d = m[at + K_MU], at + K_D
     if mu == 0.0:
         return -u / m[d], 0.0, 0.0
@@ -259,10 +259,7 @@ def look_ahead(m, t, count, before):
             m[at + K_P + 1] += beta * b
             m[at + K_P + 2] += beta * c
         for i in range(3):
-            way = m[at + K_P + i] - m[at + K_TO + i]
-            if not on or before == 0.0:
-                way = m[at + K_P + i] - m[at + K_TO + i] if on else 0.0
-            m[at + K_WAY + i] = way
+            m[at + K_WAY + i] = m[at + K_P + i] - m[at + K_TO + i] if on else 0.0
     return now
 
 

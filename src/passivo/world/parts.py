@@ -13,6 +13,7 @@ from passivo.world.rotation import checked_vector, matrix_of
 from passivo.world.shapes import Quaternion, Shape, Vector, inertia_of, shape_from
 
 KINDS = ("point", "direction", "slide", "length", "spin")  # of ties, in the order of `table.py`
+ORIGIN = (0.0, 0.0, 0.0)
 ROUND = 1e-9  # of an inertia: what is rounding in it
 
 

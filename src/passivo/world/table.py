@@ -58,7 +58,7 @@ AT_TALLY = 46
 AT_FREE = 47  # V̂ without contacts; then as much room for one vector more
 AT_LABELS = 48
 GEOM_TABLE = 49  # the body of each geom, −1 for the world
-COMPONENT_TABLE = 50  # for each body: where those tied to it stand, as places in the order of elimination, and how many
+COMPONENT_TABLE = 50  # for each body: where places in the order stand of all that is tied to it, and how many
 SPAN = 51  # bodies of the largest component
 TANK_STATE = 52
 TANK_PARAM = 53
@@ -169,7 +169,7 @@ B_PAIR = 14
 B_SHARE = 15  # by which margins of two geoms count together
 B_SIZE = 16
 
-# of a contact in the memory. Impulses and velocities along normal and two tangents, of the second body against the first
+# of a contact in the memory; impulses and velocities of its second body: along the normal and two tangents
 K_A = 0  # body, −1 for the world
 K_B = 1
 K_FIRST = 2  # geoms
