@@ -276,6 +276,8 @@ def test_rows_records_and_a_copy():
     run = run_of(world, until=0.1)
     assert list(run.ledger.part.values) == ["kinetic", "gravity", "impact", "friction", "tank", "total"]
     assert run["contacts.depth"].attrs["units"] == "m" and run["tank"].attrs["units"] == "J"
+    assert set(run.contacts) >= {"number", "depth", "slip", "force", "sweeps", "guard", "repair"}
+    assert run.audit().ok
     again = model_from(world.snapshot().describe())
     assert again.describe() == world.snapshot().describe()
     twin = run_of(again, until=0.1)
@@ -287,6 +289,27 @@ def test_shapes_do_not_touch_without_a_plane_unless_asked():
     for i in range(2):
         world.add_body(f"b{i}", pv.Sphere(0.1), 1.0, position=(0, 0, 0.05 * i))
     assert not world.touches and list(run_of(world, until=0.01).ledger.part.values) == ["kinetic", "gravity", "total"]
+
+
+def test_symplectic_euler_solves_the_same_contacts_and_collides_plastically():
+    """Flight lends and takes back the energy of gravity; with contact it never rises, whatever the restitution."""
+    world = on_plane(pv.Box(0.2, 0.2, 0.2), 0.3, 1.0, position=(0, 0, 0.12), velocity=(0.5, 0, 0))
+    run = run_of(world, until=0.4, method=pv.SymplecticEuler())
+    assert abs(run["body.velocity"].values[-1]).max() < 1e-9
+    assert abs(run["body.position"].values[-1, 2] - 0.1) < 1e-9
+    mechanical = run.ledger.stored.sel(part=["kinetic", "gravity"]).sum("part").values
+    touching = run["contacts.number"].values > 0
+    assert touching[1:].any() and np.diff(mechanical)[touching[1:]].max() < 1e-12
+
+
+def test_runs_of_a_sweep_with_contacts_go_one_after_another():
+    world = on_plane(pv.Sphere(0.1), 0.2, position=(0, 0, 0.1), velocity=(0.5, 0, 0))
+    over = {"start.body.velocity.x": [0.2, 0.4, 0.6]}
+    found = pv.sweep(
+        world, pv.PassiveMidpoint(), step=1e-3, until=0.2, over=over, keep=["body.velocity.x"], engine="python"
+    )
+    ends = found["body.velocity.x"].isel(time=-1).values
+    assert np.allclose(ends, np.array([0.2, 0.4, 0.6]) * 5 / 7, rtol=2e-3)
 
 
 def test_bad_input(monkeypatch):

@@ -112,15 +112,16 @@ def lay_contact(m, t, h, at, x, y, z):
     fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     if bounce < 1.0 and closing < SHARE_OF_SLOW * fall:
         bounce = 0.0
-    m[at + K_BOUNCE] = 0.5 * (1.0 - bounce) * max(0.0, closing)
+    midpoint = t[SCHEME] == MIDPOINT  # what is solved with velocities at the end of the step collides plastically
+    m[at + K_BOUNCE] = 0.5 * (1.0 - bounce) * max(0.0, closing) if midpoint else 0.0
     if recall(m, t, at):
         m[at + K_ARMED] = 1.0
-        if bounce == 0.0:  # what rests closes a gap in two steps, and stands still then
-            m[at + K_BOUNCE] = max(m[at + K_BOUNCE], 0.5 * m[at + K_GAP] / h)
+        if bounce == 0.0 or not midpoint:  # what rests closes a gap: on midpoints in two steps, and stands still then
+            m[at + K_BOUNCE] = max(m[at + K_BOUNCE], (0.5 if midpoint else 1.0) * m[at + K_GAP] / h)
 
 
 def recall(m, t, at):
-    """The impulse of the last step, turned into the present axes of the contact and into its cone; whether it had one."""
+    """The impulse of the last step, in the present axes of the contact and in its cone; whether there was one."""
     best, nearest = -1, SAME_PLACE * SAME_PLACE
     for k in range(int(m[t[AT_TALLY] + N_PAST])):
         past = t[AT_PAST] + k * PAST_SIZE

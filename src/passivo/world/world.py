@@ -193,7 +193,7 @@ class World(Bound, Model):
         return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches)
 
     @property
-    def touches(self) -> bool:
+    def touches(self) -> bool:  # type: ignore[override]
         """Whether it has contacts: shapes that may meet a plane or each other."""
         shaped = sum(bool(body.shapes) for body in self.bodies.values())
         wanted = bool(self.planes) if self.contact is None else self.contact
