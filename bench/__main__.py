@@ -18,7 +18,20 @@ from rich.table import Table
 from bench.measure import Row
 from passivo.cli.progress import Progress
 
-NAMES = ("step", "cost", "constrained", "worlds", "call", "touch", "loop", "haply", "start", "accuracy", "sweep")
+NAMES = (
+    "step",
+    "cost",
+    "constrained",
+    "worlds",
+    "contacts",
+    "call",
+    "touch",
+    "loop",
+    "haply",
+    "start",
+    "accuracy",
+    "sweep",
+)
 TARGET = Path("build") / "bench.json"
 
 

@@ -13,6 +13,7 @@ UNCONVERGED = 1
 OUTSIDE = 2
 NOT_FINITE = 3
 BAD_INPUT = 4
+CROWDED = 5  # more contacts than there is room for
 
 
 def commit(m):

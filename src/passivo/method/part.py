@@ -185,6 +185,11 @@ class CompiledPart:
                 bad = np.nonzero(~np.isfinite(self.inputs))[0] % len(self.input_names)
                 names = ", ".join(self.input_names[i] for i in dict.fromkeys(bad.tolist()))
                 message = f"the input {names} is NaN or infinite, {where}. Check what drives it"
+            case tick.CROWDED:
+                message = (
+                    f"more contacts than there is room for, {where}. Make room for more: "
+                    "pv.World(most_contacts=...), or give bodies fewer shapes"
+                )
             case _:
                 message = f"the next state or its energy is NaN or infinite, {where}. Take a smaller step"
         return NonFiniteError(message, time=time, state=state)

@@ -52,6 +52,7 @@ class Model(ABC):
     opaque: bool = False  # nothing is known of its energy
     steps_apart: bool = False  # it brings kernels of its own instead of formulas: see `piece`
     vectors: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # names for several states or records together
+    touches: bool = False  # bodies of it touch: its runs share one scene, and go one after another
     couplings: tuple[str, ...] = ()  # springs whose far ends are moved between two steps
     figures: Sequence[float] = ()  # numbers that its kernels find in FIGURES
     recorded: tuple[str, ...] = ()  # what it records besides, each a mean over the step

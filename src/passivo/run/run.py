@@ -181,6 +181,17 @@ class Run(Pictured):
         """Dimensions (time, part), part "total" included; all columns but `stored` are cumulative, `faults` counts."""
         return ledger_dataset(self.arrays["ledger"], self.parts, self.time)
 
+    @cached_property
+    def contacts(self) -> xr.Dataset:
+        """Of a world whose bodies touch, for each step: number of contacts that press, depth, slip, sum of the normal
+        forces, sweeps, whether the guard acted, and joules of impact, friction and repair."""
+        import xarray as xr
+
+        names = [name for name in self.recorded if name.startswith("contacts.")]
+        if not names:
+            raise InputError("nothing touches in this run: a world has contacts with add_plane(...) or contact=True")
+        return xr.Dataset({name.removeprefix("contacts."): self[name] for name in names})
+
     @property
     def parts(self) -> list[str]:
         """Names of the parts and connections with a row in the ledger."""

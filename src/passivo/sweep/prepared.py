@@ -86,9 +86,12 @@ class Prepared(ABC):
         self.table = self.feed(machine, self.drives, 0, 1) if self.constant else np.zeros(1)  # the same for all ticks
 
     @property
-    def calls_python(self) -> bool:
-        """Whether functions of the user are called as the run goes on."""
-        return any(drive.called for drive in self.drives.values())
+    def alone(self) -> bool:
+        """Whether no other run may go beside it: functions of the user are called as it goes on, or bodies touch, whose
+        contacts are found in the one scene of their world."""
+        return any(drive.called for drive in self.drives.values()) or any(
+            part.model.touches for part in self.parts.values()
+        )
 
     @abstractmethod
     def load(self) -> None:

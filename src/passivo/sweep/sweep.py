@@ -115,6 +115,7 @@ class Sweep:
             starts = split(model, start or {}, "state", model.states)
             make = lambda chosen: _network(model, chosen, until, inputs, keep, engine)  # noqa: E731
         else:
+            model = model.snapshot()
             parts, starts = {"": model}, {"": start or {}}
             size = 1e-3 if step is None else step
             make = lambda chosen: _model(model, method, size, chosen, until, inputs, keep, engine)  # noqa: E731
@@ -143,7 +144,7 @@ class Sweep:
         for one in {id(one.machine.module): one for one in self.prepared.values()}.values():
             one.load()  # compiled here, one after another: the threads find machine code
         total, columns = prod(self.shape), [_column(kept, prod(self.shape)) for kept in self.kept]
-        threads = 1 if any(one.calls_python for one in self.prepared.values()) else min(threads, total)
+        threads = 1 if any(one.alone for one in self.prepared.values()) else min(threads, total)
         need = max(one.scratch for one in self.prepared.values())
         scratch = [np.empty(need) for _ in range(threads)]
 

@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from passivo.kernel.tick import NOT_FINITE, OK, UNCONVERGED
     from passivo.world.blocks import eliminate
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
+    from passivo.world.collide import find_contacts, remember_contacts
+    from passivo.world.contacts import press, touch
     from passivo.world.poses import frames, inertia, spin_on, twist
+    from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts
     from passivo.world.table import *
     from passivo.world.ties import add_bend, add_block, add_end, lay_ties, measure, present_rate, rate, slope
 
 MOST_PASSES = 40
+TOUCHING_PASSES = 3  # after these impulses stay, and only what ties pull comes to rest
 CLOSE = 1e-15  # of V̂, from one pass to the next
 NEAR = 1e-16  # the same in metres and radians of a step
 ENOUGH = 3.0  # steps that foretell the turn of the next one
@@ -206,9 +210,10 @@ def solve(m, t, h):
     """V̂ of the step: with jacobians made for the turn foretold, RESOLVES times again with those of the turn just found,
     and until nothing moves for ties that ask for the turn that really comes."""
     before, resolves = 0.0, t[RESOLVES]
-    if t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < ENOUGH:  # nothing foretells the turn yet
+    if t[TIES] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < ENOUGH:  # nothing foretells the turn yet
         resolves = max(resolves, 1)
     newton = t[ITERATES] > 0
+    touching = t[CONTACTS] > 0 and m[t[AT_TALLY] + N_TOUCHES] > 0.0
     for k in range(t[TIES]):
         at = t[AT_ROWS] + k * R_SIZE
         measure(m, t, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
@@ -218,11 +223,15 @@ def solve(m, t, h):
         gather_bodies(m, t, h)
         push(m, t)
         gather_ties(m, t, h, newton and p > resolves)
+        if touching and p >= TOUCHING_PASSES:
+            press(m, t, h)
         if not eliminate(m, t):
             if not newton or p <= resolves:
                 return UNCONVERGED
             newton = False  # pushed together so hard that they buckle: the plain way may still settle
             continue
+        if touching and p < TOUCHING_PASSES:
+            touch(m, t, h)
         moved = settle(m, t, h)
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
@@ -235,7 +244,7 @@ def solve(m, t, h):
 
 
 def move(m, t, h):
-    """NEXT and STEP from V̂."""
+    """NEXT from V̂."""
     last, before = m[t[AT_STATE]], m[t[AT_STATE] + STEP_BEFORE]
     known = m[t[AT_STATE] + KNOWN]
     m[t[AT_NEXT]], m[t[AT_NEXT] + STEP_BEFORE], m[t[AT_NEXT] + KNOWN] = h, last, min(known + 1.0, ENOUGH)
@@ -253,8 +262,6 @@ def move(m, t, h):
             for k in range(3):
                 m[new + S + k] = (h * m[hat + 3 + k] + last * m[old + U + 3 + k]) / (h + last)
                 m[new + A + k] = apart * (m[new + S + k] - m[old + S + k])
-    for i in range(t[STATE_COUNT]):
-        m[t[AT_STEP] + i] = m[t[AT_NEXT] + i] - m[t[AT_STATE] + i]
 
 
 def world_ready(m, t):
@@ -266,6 +273,8 @@ def world_ready(m, t):
                 m[s + U + k] = m[s + V + k]
             for k in range(3):
                 m[s + S + k], m[s + A + k] = m[s + W + k], 0.0
+    if t[CONTACTS]:
+        m[t[AT_TALLY] + N_PAST] = 0.0
 
 
 def world_advance(m, t, h):
@@ -273,11 +282,24 @@ def world_advance(m, t, h):
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
     begin(m, t, h)
+    status = find_contacts(m, t, h) if t[CONTACTS] else OK
+    if status != OK:
+        return status
     status = solve(m, t, h)
     m[t[AT_PASSES] + 1] += m[t[AT_PASSES]]
     if status != OK:
         return status
     move(m, t, h)
+    if t[CONTACTS]:
+        m[t[AT_NEXT] + t[TANK_STATE]] = m[t[AT_STATE] + t[TANK_STATE]]
+        if m[t[AT_TALLY] + N_TOUCHES] > 0.0:
+            if t[SCHEME] == MIDPOINT:
+                hold(m, t)
+            book_contacts(m, t, h)
+            repair(m, t, h)
+        remember_contacts(m, t)
+        tell_contacts(m, t, h)
+    steps_of(m, t)
     for i in range(t[STATE_COUNT]):
         if not isfinite(m[t[AT_NEXT] + i]):
             return NOT_FINITE

@@ -73,6 +73,22 @@ def take_block(m, left, right, target):
                 m[target + 6 * i + j] -= share * m[right + 6 * k + j]
 
 
+def forward(m, t, k, rights):
+    """Take the k-th body of the order out of the right hand sides."""
+    at = t[t[ORDER_TABLE] + k]
+    y = rights + 6 * t[at]
+    divide(m, t[AT_BLOCKS] + 36 * t[at], y)
+    for i in range(t[at + 1]):
+        take(m, t[AT_BLOCKS] + 36 * t[at + 3 + 3 * i], y, rights + 6 * t[at + 2 + 3 * i])
+
+
+def backward(m, t, k, rights):
+    """The solution of the k-th body from those that were left after it."""
+    at = t[t[ORDER_TABLE] + k]
+    for j in range(t[at + 1]):
+        take(m, t[AT_BLOCKS] + 36 * t[at + 4 + 3 * j], rights + 6 * t[at + 2 + 3 * j], rights + 6 * t[at])
+
+
 def eliminate(m, t):
     """Solve for V̂ of all bodies: the solution replaces the right hand side. False where a pivot is not positive.
 
@@ -82,23 +98,29 @@ def eliminate(m, t):
     blocks, rights = t[AT_BLOCKS], t[AT_RIGHT]
     for k in range(t[BODIES]):
         at = t[t[ORDER_TABLE] + k]
-        a, y, n = blocks + 36 * t[at], rights + 6 * t[at], t[at + 1]
+        a, n = blocks + 36 * t[at], t[at + 1]
         if not factor(m, a):
             return False
-        divide(m, a, y)
         for j in range(n):
             divide_block(m, a, blocks + 36 * t[at + 4 + 3 * j])
         for i in range(n):
-            left, other = blocks + 36 * t[at + 3 + 3 * i], rights + 6 * t[at + 2 + 3 * i]
-            take(m, left, y, other)
+            left = blocks + 36 * t[at + 3 + 3 * i]
             for j in range(n):
                 take_block(m, left, blocks + 36 * t[at + 4 + 3 * j], blocks + 36 * t[at + 2 + 3 * n + n * i + j])
+        forward(m, t, k, rights)
     for k in range(t[BODIES] - 1, -1, -1):
-        at = t[t[ORDER_TABLE] + k]
-        for j in range(t[at + 1]):
-            take(m, blocks + 36 * t[at + 4 + 3 * j], rights + 6 * t[at + 2 + 3 * j], rights + 6 * t[at])
+        backward(m, t, k, rights)
     return True
 
 
+def respond(m, t, c, vector):
+    """Solve once more for the bodies that hang together with c, for the right hand sides at `vector`."""
+    first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
+    for i in range(count):
+        forward(m, t, t[first + i], vector)
+    for i in range(count - 1, -1, -1):
+        backward(m, t, t[first + i], vector)
+
+
 INLINE = (factor, divide, divide_block, take, take_block)
-KERNELS = (eliminate,)
+KERNELS = (forward, backward, eliminate, respond)

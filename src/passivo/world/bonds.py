@@ -227,6 +227,14 @@ def amount(value: Any, what: str) -> float:
     return result
 
 
+def checked_surface(friction: Any, restitution: Any, name: str) -> tuple[float, float]:
+    """Friction >= 0 and restitution from 0 to 1."""
+    bounce = amount(restitution, f"the restitution of {name!r}")
+    if bounce > 1.0:
+        raise ModelError(f"the restitution of {name!r} must lie between 0 and 1, not {bounce:g}")
+    return amount(friction, f"the friction of {name!r}"), bounce
+
+
 def length_of(value: Any, name: str) -> float:
     result = number(value, f"a length of joint {name!r}")
     if not result > 0.0:

@@ -1,7 +1,8 @@
 """What a step of a world did, in joules: work, loss, changes of stored energy, and what rounding may be worth. Kernels.
 
-Rows of the ledger: kinetic, gravity, springs, joints. What passes between them stands in RECEIVED and cancels in the
-total; everything lost, and the work at all ports, is booked where the motion is, in the kinetic row.
+Rows of the ledger: kinetic, gravity, springs, joints, and of contacts impact, friction, tank (`repair.py`). What passes
+between them stands in RECEIVED and cancels in the total; everything lost but at contacts, and the work at all ports, is
+booked where the motion is, in the kinetic row.
 """
 
 from __future__ import annotations
@@ -155,6 +156,8 @@ def world_difference(m, t):
             twice += m[p + MASS] * (m[old + V + k] + m[new + V + k]) * m[step + V + k]
             m[t[AT_DIFFERENCE] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[step + k]
         m[t[AT_DIFFERENCE] + KINETIC] += 0.5 * twice
+    if t[CONTACTS]:
+        m[t[AT_DIFFERENCE] + t[TANK_ROW]] = m[t[AT_STEP] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
     frames(m, t, t[AT_NEXT], F_NEXT)
     for k in range(t[TIES]):
@@ -214,6 +217,8 @@ def world_energy(m, t):
             twice += m[p + MASS] * m[s + V + k] * m[s + V + k]
             m[t[AT_ENERGY] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[s + k]
         m[t[AT_ENERGY] + KINETIC] += 0.5 * twice
+    if t[CONTACTS]:
+        m[t[AT_ENERGY] + t[TANK_ROW]] = m[t[AT_STATE] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
     for k in range(t[TIES]):
         tie, psi = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE + R_PSI

@@ -9,9 +9,9 @@ from __future__ import annotations
 from types import ModuleType
 
 from passivo.kernel import cache, tick
-from passivo.world import advance, blocks, books, poses, table, ties
+from passivo.world import advance, blocks, books, collide, contacts, poses, repair, table, ties
 
-FILES = (poses, ties, blocks, advance, books)
+FILES = (poses, ties, blocks, collide, contacts, books, repair, advance)
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
     "world_ready": ("", "void"),
     "world_advance": ("h", "int64"),
@@ -26,7 +26,9 @@ ROOM = 1 << 40  # of arrays whose length nobody asks for
 HEADER = """
 from llvmlite.binding import add_symbol
 from numba import carray, cfunc
+from passivo.kernel.foreign import call_two, doubles_at, integers_at
 """
+PLAIN_HEADER = "from passivo.kernel.foreign_plain import call_two, carray, doubles_at, integers_at"
 
 
 def core(engine: str) -> ModuleType:
@@ -44,7 +46,7 @@ def _text(engine: str) -> str:
 
     inner = Piece(numbers_of(table, tick, *FILES), (), [kernel for file in FILES for kernel in file.INLINE])
     kernels = [kernel for file in FILES for kernel in (*file.KERNELS, *getattr(file, "ENTRIES", ()))]
-    text = assemble("The step of worlds", engine, [inner], kernels, HEADER if engine == "numba" else "")
+    text = assemble("The step of worlds", engine, [inner], kernels, HEADER if engine == "numba" else PLAIN_HEADER)
     return text + "".join(map(_called, CALLED)) if engine == "numba" else text
 
 

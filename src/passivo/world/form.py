@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from passivo.model.form import Form, Row
+from passivo.world.names import CONTACT_ROWS
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -53,6 +54,7 @@ def form_of(world: World) -> WorldForm:
 
 
 def rows_of(world: World) -> tuple[str, ...]:
-    """The rows of a world's ledger: springs and joints only where it has some."""
+    """The rows of a world's ledger: springs, joints and those of contacts only where it has some."""
     bound = dict.fromkeys(bond.row for bond in world.bonds.values())
-    return ("kinetic", "gravity", *(row for row in ("springs", "joints") if row in bound))
+    contacts = CONTACT_ROWS if world.touches else ()
+    return ("kinetic", "gravity", *(row for row in ("springs", "joints") if row in bound), *contacts)

@@ -10,7 +10,7 @@ from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import imports
-from passivo.world.names import BODY_PARAMETERS, GRAVITY
+from passivo.world.names import BODY_PARAMETERS, CONTACT_ROWS, GRAVITY, TANK
 from passivo.world.order import Elimination
 from passivo.world.parts import KINDS
 
@@ -25,7 +25,8 @@ SECTIONS = {  # of the header of the table, and of the memory
     "AT_RECEIVED": "RECEIVED", "AT_CHANGE": "CHANGE", "AT_DIFFERENCE": "DIFFERENCE", "AT_SCALE": "SCALE",
     "AT_ENERGY": "ENERGY", "AT_HEIGHT": "HEIGHT", "AT_PASSES": "ITERATION", "AT_FRAMES": "FRAMES",
     "AT_ROWS": "TIE_ROWS", "AT_BLOCKS": "BLOCKS_OF_BODIES", "AT_RIGHT": "RIGHT_SIDE",
-    "AT_RECORDED": "RECORDED", "AT_NOISE": "RECORDED_NOISE",
+    "AT_RECORDED": "RECORDED", "AT_NOISE": "RECORDED_NOISE", "AT_TOUCHES": "TOUCHES", "AT_PAST": "PAST",
+    "AT_TALLY": "TALLY", "AT_FREE": "FREE", "AT_LABELS": "LABELS",
 }  # fmt: skip
 LEAVES = """
 def advance(m, h):
@@ -73,6 +74,13 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     layout.take("TIE_ROWS", len(ties) * T.R_SIZE)
     layout.take("BLOCKS_OF_BODIES", 36 * len(plan.blocks))
     layout.take("RIGHT_SIDE", 6 * len(bodies))
+    groups, room = plan.components(), world.most_contacts if world.touches else 0
+    span = max(map(len, groups))
+    layout.take("TOUCHES", room * (T.K_COLUMNS + 2 * T.COLUMN * span))
+    layout.take("PAST", room * T.PAST_SIZE)
+    layout.take("TALLY", T.N_SIZE)
+    layout.take("FREE", 6 * len(bodies) + max(6 * len(bodies), 9))
+    layout.take("LABELS", len(bodies))
     figures = _Figures(layout.take("FIGURES", len(world.figures)))
     options = method.world_options()
     exact_joints = options.pop("EXACT_JOINTS", 0) == 1
@@ -114,6 +122,23 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         table += [carriers[tap.body], figures.skip(3), inputs[tap.name], tap.width]
     header["ORDER_TABLE"] = len(table)
     table += plan.table(len(table))
+    if world.touches:
+        geoms = world.geoms
+        header |= {"CONTACTS": room, "GEOMS": len(geoms), "SPAN": span, "TOLD_CONTACTS": 4 * len(world.bonds)}
+        header |= {"AT_BRIDGE": figures.skip(T.B_SIZE), "AT_SURFACES": figures.skip(2 * len(geoms))}
+        header |= {"AT_REACH": figures.skip(len(bodies)), "TANK_STATE": len(world.states) - 1}
+        header |= {"TANK_PARAM": params[TANK], **{f"{row.upper()}_ROW": rows.index(row) for row in CONTACT_ROWS}}
+        header["GEOM_TABLE"] = len(table)
+        table += [carriers.get(carrier, -1) for carrier, _, _ in geoms]
+        header["COMPONENT_TABLE"] = len(table)
+        places: dict[int, int] = {}
+        at = len(table) + 2 * len(bodies)
+        for group in groups:
+            if id(group) not in places:
+                places[id(group)] = at
+                at += len(group)
+        table += [number for group in groups for number in (places[id(group)], len(group))]
+        table += [place for members in {id(group): group for group in groups}.values() for place in members]
     for name, value in header.items():
         table[getattr(T, name)] = int(value)
     assert tuple(params)[:3] == GRAVITY

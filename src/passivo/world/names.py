@@ -23,7 +23,16 @@ BODY_VECTORS = {
 }
 ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
+CONTACT_ROWS = ("impact", "friction", "tank")  # of the ledger
+TANK = "contact_tank"  # the parameter: joules at most in the tank
+CONTACT_RECORDS = ("number", "depth", "slip", "force", "sweeps", "guard", "impact", "friction", "repair")
 UNITS = {
+    "tank": "J",
+    "depth": "m",
+    "slip": "m/s",
+    "impact": "J",
+    "friction": "J",
+    "repair": "J",
     "position": "m",
     "orientation": "1",
     "velocity": "m/s",
@@ -47,6 +56,7 @@ class Names:
     bodies: tuple[str, ...]
     anchors: tuple[str, ...]
     bonds: tuple[str, ...]
+    touches: bool = False  # whether there are contacts
 
     @cached_property
     def vectors(self) -> Mapping[str, tuple[str, ...]]:
@@ -61,16 +71,22 @@ class Names:
 
     @cached_property
     def states(self) -> tuple[str, ...]:
+        """Of all; last, where there are contacts, the joules in their tank."""
         groups = [f"{body}.{vector}" for body in self.bodies for vector in BODY_VECTORS]
         groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
-        return (*STEPS, *(part for group in groups for part in self.vectors[group]))
+        tank = ("tank",) if self.touches else ()
+        return (*STEPS, *(part for group in groups for part in self.vectors[group]), *tank)
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:
-        """Of each bond the largest gap at the end of the step, and the mean force on its first body."""
-        return tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
+        """Of each bond the largest gap at the end of the step, and the mean force on its first body; of all contacts
+        together their number, depth, slip, normal force, sweeps, whether the guard acted, and joules."""
+        bonds = tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
+        return (*bonds, *(f"contacts.{name}" for name in CONTACT_RECORDS if self.touches))
 
     def unit(self, name: str) -> str:
         if name in STEPS[:2]:
             return "s"
+        if name == "tank":
+            return UNITS[name]
         return next((UNITS[part] for part in name.split(".")[:0:-1] if part in UNITS), "")

@@ -42,6 +42,19 @@ class Elimination:
         for pair in ((a, b), (b, a)):
             self.blocks.setdefault(pair, len(self.blocks))
 
+    def components(self) -> list[list[int]]:
+        """For each body the places in this order of all that hang together with it, the same list for all of them."""
+        group = {body: [body] for body, _ in self.order}
+        for body, near in self.order:
+            for other in near:
+                if group[other] is not group[body]:
+                    group[body] += group[other]
+                    for each in group[other]:
+                        group[each] = group[body]
+        places = {body: place for place, (body, _) in enumerate(self.order)}
+        sorted_groups = {id(members): sorted(places[each] for each in members) for members in group.values()}
+        return [sorted_groups[id(group[body])] for body in range(len(self.order))]
+
     def table(self, start: int) -> list[int]:
         """As `blocks.eliminate` reads it: where each entry stands (the table begins at `start`), then the entries."""
         places: list[int] = []

@@ -13,6 +13,7 @@ from passivo.world.rotation import checked_vector, matrix_of
 from passivo.world.shapes import Quaternion, Shape, Vector, inertia_of, shape_from
 
 KINDS = ("point", "direction", "slide", "length", "spin")  # of ties, in the order of `table.py`
+ORIGIN = (0.0, 0.0, 0.0)
 ROUND = 1e-9  # of an inertia: what is rounding in it
 
 
@@ -89,6 +90,24 @@ class Anchor(Carrier):
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> Anchor:
+        return cls(**_tuples(data))
+
+
+@dataclass(frozen=True)
+class Plane:
+    """What fills the half space behind `at`, against its normal. It never moves."""
+
+    name: str
+    normal: Vector
+    at: Vector
+    friction: float
+    restitution: float
+
+    def describe(self) -> dict[str, Any]:
+        return _lists(self)
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Plane:
         return cls(**_tuples(data))
 
 

@@ -47,7 +47,26 @@ ORDER_TABLE = 35
 STATE_COUNT = 36
 AT_RECORDED = 37
 AT_NOISE = 38
-HEADER = 39
+CONTACTS = 39  # as many as there is room for; 0 where nothing touches
+GEOMS = 40
+AT_BRIDGE = 41  # figures: what of MuJoCo lies where
+AT_SURFACES = 42  # figures: friction and restitution of each geom
+AT_REACH = 43  # figures: how far each body reaches
+AT_TOUCHES = 44
+AT_PAST = 45
+AT_TALLY = 46
+AT_FREE = 47  # V̂ without contacts; then as much room for one vector more
+AT_LABELS = 48
+GEOM_TABLE = 49  # the body of each geom, −1 for the world
+COMPONENT_TABLE = 50  # for each body: where places in the order stand of all that is tied to it, and how many
+SPAN = 51  # bodies of the largest component
+TANK_STATE = 52
+TANK_PARAM = 53
+TANK_ROW = 54
+IMPACT_ROW = 55
+FRICTION_ROW = 56
+TOLD_CONTACTS = 57  # within what is recorded
+HEADER = 58
 
 EPSILON = 2.0**-52
 
@@ -56,7 +75,7 @@ MIDPOINT = 0
 SYMPLECTIC = 1
 IMPLICIT = 2
 
-# rows of the ledger; those of springs and joints follow
+# rows of the ledger; those of springs, joints, impact, friction and the tank follow
 KINETIC = 0
 GRAVITY = 1
 
@@ -120,7 +139,8 @@ F_NEXT = 18  # R at its end
 F_HAT = 27  # V̂
 F_SPIN = 33  # J w*
 F_PULL = 36  # of an anchor: what pulls at it
-F_SIZE = 42
+F_INVERSE = 42  # inverse of the inertia
+F_SIZE = 51
 
 # of a tie in the memory
 R_PSI = 0
@@ -134,3 +154,63 @@ R_FORCE = 61
 R_SLOPE_A = 64  # how Ψ changes at the end of the step with V̂: of a jacobian that is made anew for every turn
 R_SLOPE_B = 82
 R_SIZE = 100
+
+# of the bridge to MuJoCo: addresses, and strides of what is read there
+B_KINEMATICS = 0
+B_COLLISION = 1
+B_MODEL = 2
+B_DATA = 3
+B_QPOS = 4
+B_MARGINS = 5  # of geoms
+B_BODY_MARGINS = 6
+B_COUNT = 7  # of contacts, a whole number of 4 bytes; as the next one
+B_DROPPED = 8  # contacts for which MuJoCo had no room
+B_CONTACTS = 9
+B_STRIDE = 10  # of contacts, in doubles
+B_DIST = 11  # within a contact, in doubles; geoms in halves of them
+B_POS = 12
+B_FRAME = 13
+B_PAIR = 14
+B_SHARE = 15  # by which margins of two geoms count together
+B_SIZE = 16
+
+# of a contact in the memory; impulses and velocities of its second body: along the normal and two tangents
+K_A = 0  # body, −1 for the world
+K_B = 1
+K_FIRST = 2  # geoms
+K_SECOND = 3
+K_GAP = 4
+K_MU = 5
+K_BOUNCE = 6  # c of the law of impact
+K_ARMED = 7
+K_P = 8  # impulse
+K_U = 11
+K_FRAME = 14  # normal, two tangents
+K_LOCAL = 23  # its place in the axes of body b, or a
+K_JA = 26  # 3 × 6
+K_JB = 44
+K_D = 62  # how u answers p
+K_INVERSE = 71
+K_STICKS = 80
+K_LAMBDA = 81  # largest eigenvalue of the tangential part of D
+K_TO = 82  # impulse to which the sweeps tend, and their last way
+K_WAY = 85
+K_COLUMNS = 88  # how V̂ of a's component answers p, 6 × 3 for each of its bodies; then of b's
+COLUMN = 18
+
+# of a contact of the last step
+PAST_SIZE = 9  # two geoms, place, impulse in world axes, whether there was one
+
+# counts and joules of a step
+N_TOUCHES = 0
+N_PAST = 1
+N_SWEEPS = 2
+N_GUARDED = 3
+N_REPAIR = 4  # joules the tank paid
+N_DEPTH = 5
+N_SLIP = 6
+N_FORCE = 7
+N_IMPACT = 8  # joules
+N_FRICTION = 9
+N_LIVE = 10  # contacts with an impulse
+N_SIZE = 12

@@ -13,13 +13,15 @@ from passivo.errors import ModelError, quoted
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name, number
 from passivo.world import bonds, energies
+from passivo.world.bound import Bound
 from passivo.world.form import WorldForm, form_of
-from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, Names
+from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, TANK, Names
 from passivo.world.parts import (
+    ORIGIN,
     Anchor,
     Body,
     Bond,
-    Carrier,
+    Plane,
     Point,
     Tap,
     check_moments,
@@ -29,11 +31,11 @@ from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import Shape
 
 UP = (1.0, 0.0, 0.0, 0.0)
-ORIGIN = (0.0, 0.0, 0.0)
+TANK_LIFT = 1e-4  # metres
 SHOWN = 2  # bodies in a picture of a run
 
 
-class World(Model):
+class World(Bound, Model):
     """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
 
         world = pv.World(gravity=(0, 0, -9.81))
@@ -45,15 +47,30 @@ class World(Model):
     Positions, velocities and forces are in the axes of the world; rates, inertias and points of a body in its own,
     which have their origin in its centre of mass. Quaternions are w x y z. Joints are stiff springs between points that
     meet (spec 4.4). Masses, stiffnesses and dampings are parameters such as "box.mass" or "door.stiffness".
+
+    Shapes touch where the world has a plane, or `contact=True` (spec 4.5); never those of bodies that a joint joins. Of
+    two surfaces friction is the root of the product of both, restitution the larger one. `most_contacts` at a time.
+    Joules that contacts lose fill a tank up to the parameter "contact_tank"; it pays where bodies that overlap are
+    lifted off each other.
     """
 
     steps_apart: ClassVar = True
     signals: ClassVar = ()
     positions: ClassVar = ()
     units: Mapping[str, Any] = MappingProxyType({})
+    _bridge: Any = None
 
-    def __init__(self, gravity: Any = (0.0, 0.0, -9.81), name: str = "world"):
+    def __init__(
+        self,
+        gravity: Any = (0.0, 0.0, -9.81),
+        name: str = "world",
+        *,
+        contact: bool | None = None,
+        most_contacts: int | None = None,
+    ):
         self.name = checked_name(name, "the world's name")
+        self.contact, self.room = contact, _room(most_contacts)
+        self.planes: dict[str, Plane] = {}
         self.bodies: dict[str, Body] = {}
         self.anchors: dict[str, Anchor] = {}
         self.taps: dict[str, Tap] = {}
@@ -95,9 +112,7 @@ class World(Model):
             raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {weight:g}; what never moves is an anchor")
         moments = checked_inertia(inertia, weight, shapes, name)
         damping = bonds.amount(drag, f"the drag of {name!r}"), bonds.amount(spin_drag, f"the spin drag of {name!r}")
-        bounce = bonds.amount(restitution, f"the restitution of {name!r}")
-        if bounce > 1.0:
-            raise ModelError(f"the restitution of {name!r} must lie between 0 and 1, not {bounce:g}")
+        surface = bonds.checked_surface(friction, restitution, name)
         body = Body(
             name,
             checked_vector(position, f"the position of body {name!r}"),
@@ -105,12 +120,32 @@ class World(Model):
             checked_vector(velocity, f"the velocity of body {name!r}"),
             checked_vector(angular_velocity, f"the angular velocity of body {name!r}"),
             shapes,
-            bonds.amount(friction, f"the friction of {name!r}"),
-            bounce,
+            *surface,
         )
         self.bodies[name] = body
         self.params |= {f"{name}.{p}": v for p, v in zip(BODY_PARAMETERS, (weight, *moments, *damping))}
         return body
+
+    def add_plane(
+        self,
+        name: str | None = None,
+        *,
+        normal: Any = (0.0, 0.0, 1.0),
+        at: Any = ORIGIN,
+        friction: float = 0.0,
+        restitution: float = 0.0,
+    ) -> Plane:
+        """A plane through `at` that bodies touch from the side of its normal, and that never moves."""
+        name = self._new_name(name or f"plane{len(self.planes) or ''}")
+        way = checked_vector(normal, f"the normal of {name!r}")
+        if not any(way):
+            raise ModelError(f"the normal of {name!r} must have a length, not be {way}")
+        place, surface = (
+            checked_vector(at, f"the place of {name!r}"),
+            bonds.checked_surface(friction, restitution, name),
+        )
+        self.planes[name] = plane = Plane(name, way, place, *surface)
+        return plane
 
     def add_anchor(self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False) -> Anchor:
         """A place that springs and joints can hang on and that is moved from outside: its port of the same name takes
@@ -138,162 +173,50 @@ class World(Model):
         """A place of the world itself, which never moves."""
         return Point(None, checked_vector((x, y, z), "a point of the world"))
 
-    # -- springs ------------------------------------------------------------------------------------------------------
-
-    def add_spring(
-        self, name: str, a: Any, b: Any, stiffness: float, damping: float = 0.0, length: float = 0.0
-    ) -> None:
-        """A linear spring between two points (`body.point(...)`, `world.point(...)`; a body alone: its centre of mass),
-        with a damper beside it. With a `length` at rest it acts along its line only; at 0 in all directions."""
-        self._bind(bonds.spring(self._new_name(name), self._end(a), self._end(b), stiffness, damping, length))
-
-    def add_turn_spring(
-        self, name: str, a: Any, b: Any, stiffness: Any, damping: float = 0.0, rest: Any = None
-    ) -> None:
-        """An SO(3) spring between two orientations (spec 4.3), N m/rad in all directions or about the three axes of b.
-
-        `rest` is the orientation of a in the axes of b in which it is slack: by default that of the start."""
-        ends = self._end(a).carrier, self._end(b).carrier
-        self._bind(bonds.turn_spring(self._new_name(name), *ends, stiffness, damping, rest))
-
-    def add_pose_spring(
-        self,
-        name: str,
-        a: Any,
-        b: Any,
-        stiffness: float,
-        turn_stiffness: Any,
-        damping: float = 0.0,
-        turn_damping: float = 0.0,
-        rest: Any = None,
-    ) -> None:
-        """An SE(3) spring: it draws two points together and turns a into the orientation `rest` in the axes of b."""
-        ends = self._end(a), self._end(b)
-        self._bind(
-            bonds.pose_spring(self._new_name(name), *ends, stiffness, damping, turn_stiffness, turn_damping, rest)
-        )
-
-    # -- joints -------------------------------------------------------------------------------------------------------
-
-    def add_ball(
-        self, name: str, *ends: Any, at: Any = None, stiffness: float = bonds.STIFF, damping: float = 0.0
-    ) -> None:
-        """Points of two or more bodies that stay together. Ends are points, or bodies that meet `at` a place of the
-        world at the start. `stiffness` in N/m."""
-        self._bind(bonds.ball(self._new_name(name), self._ends(name, ends, at), stiffness, damping))
-
-    def add_hinge(
-        self,
-        name: str,
-        a: Any,
-        b: Any,
-        axis: Any,
-        *,
-        at: Any = None,
-        span: float = bonds.SPAN,
-        stiffness: float = bonds.STIFF,
-        damping: float = 0.0,
-    ) -> None:
-        """Two points that meet, `span` metres apart on the `axis` (in the axes of the world at the start)."""
-        first, second = self._ends(name, (a, b), at)
-        self._bind(bonds.hinge(self._new_name(name), first, second, axis, span, stiffness, damping))
-
-    def add_prismatic(
-        self,
-        name: str,
-        a: Any,
-        b: Any,
-        axis: Any,
-        *,
-        at: Any = None,
-        span: float = bonds.SPAN,
-        stiffness: float = bonds.STIFF,
-        damping: float = 0.0,
-    ) -> None:
-        """Slides along the `axis` and does not turn; `span² stiffness` N m/rad hold the orientation."""
-        first, second = self._ends(name, (a, b), at)
-        self._bind(bonds.prismatic(self._new_name(name), first, second, axis, span, stiffness, damping))
-
-    def add_elliptic(
-        self,
-        name: str,
-        a: Any,
-        b: Any,
-        axes: Any,
-        radii: Any,
-        *,
-        at: Any = None,
-        stiffness: float = bonds.STIFF,
-        damping: float = 0.0,
-    ) -> None:
-        """Four points that meet at the ends of two half axes: as a joint of cartilage it yields to turns, the more
-        about an axis the nearer the points of the other lie."""
-        first, second = self._ends(name, (a, b), at)
-        self._bind(bonds.elliptic(self._new_name(name), first, second, axes, radii, stiffness, damping))
-
-    def add_weld(
-        self,
-        name: str,
-        a: Any,
-        b: Any,
-        *,
-        at: Any = None,
-        span: float = bonds.SPAN,
-        stiffness: float = bonds.STIFF,
-        damping: float = 0.0,
-    ) -> None:
-        """Two bodies that stay as they are to each other; `span² stiffness` N m/rad hold the orientation."""
-        first, second = self._ends(name, (a, b), at)
-        self._bind(bonds.weld(self._new_name(name), first, second, span, stiffness, damping))
-
     # -- checks -------------------------------------------------------------------------------------------------------
 
     def _new_name(self, name: str) -> str:
         name = checked_name(name, "the name in a world")
-        if name in self.members or name in ("gravity", "total", *STEPS):
+        if name in self.members or name in ("gravity", "total", "tank", "contacts", TANK, *STEPS):
             raise ModelError(f"the world already has a {name!r}; choose another name")
         return name
 
     @property
     def members(self) -> list[str]:
         """The names of everything in it."""
-        return [*self.bodies, *self.anchors, *self.taps, *self.bonds]
-
-    def _end(self, end: Any) -> Point:
-        """A point from a point, a body or an anchor (its origin), or the world (its origin)."""
-        if end is self:
-            end = Point(None, ORIGIN)
-        point = Point(end, ORIGIN) if isinstance(end, Carrier) else end
-        if not isinstance(point, Point):
-            raise ModelError(
-                "an end of a spring or joint is a point such as body.point(0, 0, 0.1), a body, an anchor or the world, "
-                f"not {quoted(end)}"
-            )
-        carrier = point.carrier
-        if carrier is not None and {**self.bodies, **self.anchors}.get(carrier.name) is not carrier:
-            raise ModelError(f"{carrier.name!r} belongs to another world; use what this world's add_body(...) returned")
-        return point
-
-    def _ends(self, name: str, ends: Sequence[Any], at: Any) -> list[Point]:
-        """The points of a joint; bodies meet `at` a place of the world."""
-        if at is None:
-            return [self._end(end) for end in ends]
-        x, y, z = checked_vector(at, f"the place of joint {name!r}")
-        for end in ends:
-            if isinstance(end, Point):
-                raise ModelError(f"joint {name!r} has at= and a point; give two bodies and at=, or two points")
-        carriers = [self._end(end).carrier for end in ends]
-        return [self.point(x, y, z) if carrier is None else carrier.here(x, y, z) for carrier in carriers]
-
-    def _bind(self, bond: Bond) -> None:
-        self.bonds[bond.name] = bond
-        self.params |= bond.params
+        return [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes]
 
     # -- what every model says ----------------------------------------------------------------------------------------
 
     @property
     def names(self) -> Names:
-        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds))
+        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches)
+
+    @property
+    def touches(self) -> bool:  # type: ignore[override]
+        """Whether it has contacts: shapes that may meet a plane or each other."""
+        shaped = sum(bool(body.shapes) for body in self.bodies.values())
+        wanted = bool(self.planes) if self.contact is None else self.contact
+        return wanted and (shaped > 1 or (shaped == 1 and bool(self.planes)))
+
+    @property
+    def geoms(self) -> list[tuple[str, float, float]]:
+        """Of planes, then of the shapes of all bodies: body ("" for none), friction, restitution."""
+        planes = [("", plane.friction, plane.restitution) for plane in self.planes.values()]
+        return planes + [
+            (name, body.friction, body.restitution) for name, body in self.bodies.items() for _ in body.shapes
+        ]
+
+    @property
+    def joined(self) -> list[tuple[str, str]]:
+        """Pairs of bodies that a joint joins: they do not touch each other."""
+        ties = [tie for bond in self.bonds.values() if bond.row == "joints" for tie in bond.ties]
+        return list(dict.fromkeys((tie.a, tie.b) for tie in ties if tie.b in self.bodies))
+
+    @property
+    def most_contacts(self) -> int:
+        """For how many contacts at a time there is room."""
+        return self.room or 16 + 24 * len(self.geoms)
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -335,7 +258,7 @@ class World(Model):
             values += [*body.velocity, *body.angular_velocity, *body.angular_velocity, *ORIGIN]
         for anchor in self.anchors.values():
             values += [*anchor.position, *anchor.orientation]
-        return dict(zip(self.states, values))
+        return dict(zip(self.states, [*values, 0.0]))
 
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
         """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten."""
@@ -354,9 +277,18 @@ class World(Model):
         """The world as it is now, checked: a run is not changed by what is added later."""
         self.check(self.params)
         twin = copy.copy(self)
-        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params"):
+        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes"):
             setattr(twin, group, dict(getattr(self, group)))
+        twin._bridge = None
+        if twin.touches:
+            twin.params.setdefault(TANK, twin.usual_tank)
         return twin
+
+    @property
+    def usual_tank(self) -> float:
+        """Joules that lift all bodies by 0.1 mm."""
+        weight = float(np.linalg.norm([self.params[name] for name in GRAVITY]))
+        return TANK_LIFT * weight * sum(self.params[f"{name}.mass"] for name in self.bodies)
 
     def coupled(self, port: str, name: str, k: float, turning: float) -> World:
         """The world with an anchor `name` in place of a port, and a spring between the two."""
@@ -411,6 +343,8 @@ class World(Model):
             check_moments(tuple(values[1:7]), f"the inertia of body {name!r}")
             for what, value in zip(BODY_PARAMETERS[7:], values[7:]):
                 bonds.amount(value, f"the {what.replace('_', ' ')} of {name!r}")
+        if TANK in params:
+            bonds.amount(params[TANK], "the contact_tank")
         for bond in self.bonds.values():
             for name in bond.params:
                 bonds.amount(params[name], f"the parameter {name!r}")
@@ -424,7 +358,17 @@ class World(Model):
     def figures(self) -> list[float]:
         """Points, directions, lengths and shares of ties, and points of ports, in the order of `lay.py`."""
         ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
-        return [number for group in (*ties, *(tap.at for tap in self.taps.values())) for number in group]
+        numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values())) for number in group]
+        return numbers + self._figures_of_contacts() if self.touches else numbers
+
+    def _figures_of_contacts(self) -> list[float]:
+        """What MuJoCo finds contacts with lies at these addresses as long as this world lives; surfaces; reaches."""
+        from passivo.world.bridge import Bridge, reaches
+
+        if self._bridge is None:
+            self._bridge = Bridge(self)
+        surfaces = [number for _, friction, restitution in self.geoms for number in (friction, restitution)]
+        return [*self._bridge.figures, *surfaces, *reaches(self)]
 
     def describe(self) -> dict[str, Any]:
         form = self.form
@@ -436,8 +380,12 @@ class World(Model):
             "answers": sorted(form.at_once),
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
             "taps": [[tap.body, tap.width] for tap in self.taps.values()],
+            "touching": [self.most_contacts, *(carrier for carrier, _, _ in self.geoms)] if self.touches else [],
             "params": dict(self.params),
             "start": {
+                "contact": self.contact,
+                "room": self.room,
+                "planes": [plane.describe() for plane in self.planes.values()],
                 "bodies": [body.describe() for body in self.bodies.values()],
                 "anchors": [anchor.describe() for anchor in self.anchors.values()],
                 "taps": [tap.describe() for tap in self.taps.values()],
@@ -449,7 +397,9 @@ class World(Model):
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> World:
-        world, start = cls(name=data["name"]), data["start"]
+        start = data["start"]
+        world = cls(name=data["name"], contact=start["contact"], most_contacts=start["room"])
+        world.planes = {plane["name"]: Plane.from_description(plane) for plane in start["planes"]}
         world.couplings = tuple(start["couplings"])
         world.params = dict(data["params"])
         world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
@@ -464,6 +414,13 @@ class World(Model):
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, bodies={list(self.bodies)[:8]}, joints and springs={list(self.bonds)[:8]})"
+
+
+def _room(count: Any) -> int | None:
+    """How many contacts there is room for, checked."""
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise ModelError(f"most_contacts must be a whole number > 0, not {quoted(count)}")
+    return count
 
 
 def _shapes(shape: Any, name: str) -> tuple[Shape, ...]:

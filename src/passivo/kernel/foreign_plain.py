@@ -1,0 +1,25 @@
+"""Calling C by address and looking at its memory, in plain Python: what `foreign.py` is to machine code."""
+
+from __future__ import annotations
+
+import ctypes
+
+_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def call_two(function, first, second):
+    """Call the C function `void f(void*, void*)` at an address."""
+    _CALL(function)(first, second)
+
+
+def doubles_at(address):
+    return ctypes.cast(int(address), ctypes.POINTER(ctypes.c_double))
+
+
+def integers_at(address):
+    return ctypes.cast(int(address), ctypes.POINTER(ctypes.c_int32))
+
+
+def carray(pointer, size):
+    """As Numba's: C memory as an array. A ctypes pointer can be indexed already."""
+    return pointer

@@ -1,0 +1,180 @@
+"""Where bodies touch: poses into MuJoCo, its collision calls, its contacts read in place (spec 4.5). Kernels.
+
+MuJoCo's C functions are called by address; `bridge.py` finds those and says where its contacts lie. Contacts are found
+ahead: as far away as bodies may come in the step. A contact is known again from step to step by its two geoms and its
+place on the body, and starts from the impulse it had.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passivo.kernel.foreign_plain import call_two, carray, doubles_at, integers_at
+    from passivo.kernel.tick import CROWDED, OK
+    from passivo.world.table import *
+
+AHEAD = 1.5  # margin of geoms, in ways of their bodies in a step
+LEAST_MARGIN = 1e-4
+SAME_PLACE = 5e-3  # by how much a contact may move on its body and be known again
+SHARE_OF_SLOW = 2.0  # speeds below this many times what gravity brings in a step do not bounce
+ALL = 1 << 40
+
+
+def find_contacts(m, t, h):
+    """The contacts of the step that begins, with the impulses they had. OK or CROWDED."""
+    tally, bridge = t[AT_TALLY], t[AT_BRIDGE]
+    for k in range(2, N_SIZE):
+        m[tally + k] = 0.0
+    place_bodies(m, t, h)
+    model, data = int(m[bridge + B_MODEL]), int(m[bridge + B_DATA])
+    dropped = carray(integers_at(int(m[bridge + B_DROPPED])), ALL)
+    before = dropped[0]
+    call_two(int(m[bridge + B_KINEMATICS]), model, data)
+    call_two(int(m[bridge + B_COLLISION]), model, data)
+    count = carray(integers_at(int(m[bridge + B_COUNT])), ALL)[0]
+    if count > t[CONTACTS] or dropped[0] != before:
+        return CROWDED
+    found = carray(doubles_at(int(m[bridge + B_CONTACTS])), ALL)
+    pairs = carray(integers_at(int(m[bridge + B_CONTACTS])), ALL)
+    stride = int(m[bridge + B_STRIDE])
+    for k in range(count):
+        at, one = t[AT_TOUCHES] + k * touch_size(t), k * stride
+        first, second = pairs[2 * one + int(m[bridge + B_PAIR])], pairs[2 * one + int(m[bridge + B_PAIR]) + 1]
+        m[at + K_FIRST], m[at + K_SECOND] = float(first), float(second)
+        m[at + K_GAP] = found[one + int(m[bridge + B_DIST])]
+        for i in range(9):
+            m[at + K_FRAME + i] = found[one + int(m[bridge + B_FRAME]) + i]
+        place = one + int(m[bridge + B_POS])
+        lay_contact(m, t, h, at, found[place], found[place + 1], found[place + 2])
+    m[tally + N_TOUCHES] = float(count)
+    return OK
+
+
+def touch_size(t):
+    return K_COLUMNS + 2 * COLUMN * t[SPAN]
+
+
+def place_bodies(m, t, h):
+    """Poses and margins into MuJoCo."""
+    bridge = t[AT_BRIDGE]
+    poses = carray(doubles_at(int(m[bridge + B_QPOS])), ALL)
+    margins = carray(doubles_at(int(m[bridge + B_MARGINS])), ALL)
+    wide = carray(doubles_at(int(m[bridge + B_BODY_MARGINS])), ALL)
+    g = t[AT_PARAM]
+    fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
+    for c in range(t[BODIES]):
+        s = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
+        for k in range(7):
+            poses[7 * c + k] = m[s + k]
+        x, y, z = m[s + V], m[s + V + 1], m[s + V + 2]
+        p, q, r = m[s + W], m[s + W + 1], m[s + W + 2]
+        speed = sqrt(x * x + y * y + z * z) + m[t[AT_REACH] + c] * sqrt(p * p + q * q + r * r)
+        wide[1 + c] = m[bridge + B_SHARE] * (AHEAD * h * (speed + fall) + LEAST_MARGIN)
+    for k in range(t[GEOMS]):
+        body = t[t[GEOM_TABLE] + k]
+        margins[k] = wide[1 + body] if body >= 0 else 0.0
+
+
+def lay_contact(m, t, h, at, x, y, z):
+    """Bodies, jacobians, law and first impulse of a contact at a place."""
+    first, second = int(m[at + K_FIRST]), int(m[at + K_SECOND])
+    a, b = t[t[GEOM_TABLE] + first], t[t[GEOM_TABLE] + second]
+    m[at + K_A], m[at + K_B] = float(a), float(b)
+    m[at + K_ARMED] = 1.0 if m[at + K_GAP] <= 0.0 else 0.0
+    m[at + K_STICKS] = 0.0
+    closing = 0.0
+    for side in range(2):
+        c, jacobian = (a, at + K_JA) if side == 0 else (b, at + K_JB)
+        sign = 2.0 * side - 1.0
+        if c < 0:
+            for i in range(18):
+                m[jacobian + i] = 0.0
+            continue
+        turn, s = t[AT_FRAMES] + c * F_SIZE + F_TURN, t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
+        p, q, r = x - m[s], y - m[s + 1], z - m[s + 2]
+        for j in range(3):  # its place in the axes of the body: of b, where that is one
+            if side == 1 or b < 0:
+                m[at + K_LOCAL + j] = m[turn + j] * p + m[turn + 3 + j] * q + m[turn + 6 + j] * r
+        for i in range(3):
+            u, v, w = m[at + K_FRAME + 3 * i], m[at + K_FRAME + 3 * i + 1], m[at + K_FRAME + 3 * i + 2]
+            row = jacobian + 6 * i
+            m[row], m[row + 1], m[row + 2] = sign * u, sign * v, sign * w
+            u, v, w = q * w - r * v, r * u - p * w, p * v - q * u
+            for j in range(3):
+                m[row + 3 + j] = sign * (m[turn + j] * u + m[turn + 3 + j] * v + m[turn + 6 + j] * w)
+        for j in range(6):
+            closing -= m[jacobian + j] * m[s + V + j]
+    surface, other, g = t[AT_SURFACES] + 2 * first, t[AT_SURFACES] + 2 * second, t[AT_PARAM]
+    m[at + K_MU] = sqrt(m[surface] * m[other])
+    bounce = max(m[surface + 1], m[other + 1])
+    fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
+    if bounce < 1.0 and closing < SHARE_OF_SLOW * fall:
+        bounce = 0.0
+    midpoint = t[SCHEME] == MIDPOINT  # what is solved with velocities at the end of the step collides plastically
+    m[at + K_BOUNCE] = 0.5 * (1.0 - bounce) * max(0.0, closing) if midpoint else 0.0
+    if recall(m, t, at):
+        m[at + K_ARMED] = 1.0
+        if bounce == 0.0 or not midpoint:  # what rests closes a gap: on midpoints in two steps, and stands still then
+            m[at + K_BOUNCE] = max(m[at + K_BOUNCE], (0.5 if midpoint else 1.0) * m[at + K_GAP] / h)
+
+
+def recall(m, t, at):
+    """The impulse of the last step, in the present axes of the contact and in its cone; whether there was one."""
+    best, nearest = -1, SAME_PLACE * SAME_PLACE
+    for k in range(int(m[t[AT_TALLY] + N_PAST])):
+        past = t[AT_PAST] + k * PAST_SIZE
+        if m[past] == m[at + K_FIRST] and m[past + 1] == m[at + K_SECOND] and m[past + 8] > 0.0:
+            x, y, z = (
+                m[past + 2] - m[at + K_LOCAL],
+                m[past + 3] - m[at + K_LOCAL + 1],
+                m[past + 4] - m[at + K_LOCAL + 2],
+            )
+            way = x * x + y * y + z * z
+            if way < nearest:
+                best, nearest = past, way
+    for i in range(3):
+        m[at + K_P + i] = 0.0
+    if best < 0:
+        return False
+    m[best + 8] = 0.0  # it is known again once
+    for i in range(3):
+        row = at + K_FRAME + 3 * i
+        m[at + K_P + i] = m[row] * m[best + 5] + m[row + 1] * m[best + 6] + m[row + 2] * m[best + 7]
+    into_cone(m, at)
+    return True
+
+
+def into_cone(m, at):
+    """Impulses along the surface that friction can hold."""
+    m[at + K_P] = max(0.0, m[at + K_P])
+    most = m[at + K_MU] * m[at + K_P]
+    size = sqrt(m[at + K_P + 1] * m[at + K_P + 1] + m[at + K_P + 2] * m[at + K_P + 2])
+    if size > most:
+        m[at + K_P + 1] *= most / size
+        m[at + K_P + 2] *= most / size
+
+
+def remember_contacts(m, t):
+    """What the next step needs of the contacts of this one."""
+    count, kept = int(m[t[AT_TALLY] + N_TOUCHES]), 0
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_P] <= 0.0:
+            continue
+        past = t[AT_PAST] + kept * PAST_SIZE
+        m[past], m[past + 1], m[past + 8] = m[at + K_FIRST], m[at + K_SECOND], 1.0
+        for i in range(3):
+            m[past + 2 + i] = m[at + K_LOCAL + i]
+            m[past + 5 + i] = (
+                m[at + K_FRAME + i] * m[at + K_P]
+                + m[at + K_FRAME + 3 + i] * m[at + K_P + 1]
+                + m[at + K_FRAME + 6 + i] * m[at + K_P + 2]
+            )
+        kept += 1
+    m[t[AT_TALLY] + N_PAST] = float(kept)
+
+
+INLINE = (touch_size, into_cone)
+KERNELS = (place_bodies, recall, lay_contact, find_contacts, remember_contacts)

@@ -1,0 +1,249 @@
+"""After the impulses of a step: what sticks stands still, the joules are booked, penetration is repaired (spec 4.5).
+Kernels.
+
+The velocities at the end of a step keep a part that changes sign from step to step; where a contact sticks it is taken
+out, by impulses along the surface that can only lower the kinetic energy. What contacts lose fills the tank up to its
+cap; penetration is repaired by displacements, whose joules (weights that are lifted, springs that are stretched) come
+out of the tank.
+"""
+
+from __future__ import annotations
+
+from math import sqrt
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passivo.world.books import world_difference
+    from passivo.world.collide import touch_size
+    from passivo.world.contacts import along_body, answer, invert, slip, terms
+    from passivo.world.poses import spin_on
+    from passivo.world.table import *
+
+HOLDS = 4  # sweeps that take slip out of what sticks
+REPAIRS = 8
+MENDED = 0.2  # of the depth, in a step
+SLACK = 1e-7  # metres of depth that are left alone
+
+
+def free_ends(m, t, at):
+    """Whether no tie hangs on the bodies of a contact."""
+    for side in range(2):
+        c = int(m[at + K_A + side])
+        if c >= 0 and t[t[COMPONENT_TABLE] + 2 * c + 1] > 1:
+            return False
+    return True
+
+
+def hold(m, t):
+    """Take the slip at the end of the step out of what sticks. Its joules are added to those of friction."""
+    invert_inertias(m, t)
+    count, lost = int(m[t[AT_TALLY] + N_TOUCHES]), 0.0
+    for s in range(HOLDS):
+        for i in range(count):
+            k = i if s % 2 == 0 else count - 1 - i
+            at = t[AT_TOUCHES] + k * touch_size(t)
+            if m[at + K_STICKS] > 0.0 and m[at + K_P] > 0.0 and free_ends(m, t, at):
+                lost += hold_one(m, t, at)
+    m[t[AT_TALLY] + N_FRICTION] += lost
+
+
+def invert_inertias(m, t):
+    scratch = t[AT_FREE] + 6 * t[BODIES]
+    for c in range(t[BODIES]):
+        j = t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + INERTIA
+        m[scratch], m[scratch + 4], m[scratch + 8] = m[j], m[j + 1], m[j + 2]
+        m[scratch + 1], m[scratch + 2], m[scratch + 5] = m[j + 3], m[j + 4], m[j + 5]
+        m[scratch + 3], m[scratch + 6], m[scratch + 7] = m[j + 3], m[j + 4], m[j + 5]
+        invert(m, scratch, t[AT_FRAMES] + c * F_SIZE + F_INVERSE)
+
+
+def last_slip(m, t, at, i):
+    """Component i of the velocity of a contact at the end of the step."""
+    u = 0.0
+    for side in range(2):
+        c = int(m[at + K_A + side])
+        if c >= 0:
+            speed = t[AT_NEXT] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE] + V
+            u += along_body(m, at + (K_JA if side == 0 else K_JB) + 6 * i, speed)
+    return u
+
+
+def yields(m, t, at, i, j):
+    """How much component i of u answers an impulse along component j, by mass alone."""
+    size = 0.0
+    for side in range(2):
+        c = int(m[at + K_A + side])
+        if c < 0:
+            continue
+        mass = m[t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + MASS]
+        p, q = at + (K_JA if side == 0 else K_JB) + 6 * i, at + (K_JA if side == 0 else K_JB) + 6 * j
+        inverse = t[AT_FRAMES] + c * F_SIZE + F_INVERSE
+        for k in range(3):
+            size += m[p + k] * m[q + k] / mass
+            for n in range(3):
+                size += m[p + 3 + k] * m[inverse + 3 * k + n] * m[q + 3 + n]
+    return size
+
+
+def strike(m, t, at, x, y):
+    """An impulse along the surface changes the velocities at the end of the step."""
+    for side in range(2):
+        c = int(m[at + K_A + side])
+        if c < 0:
+            continue
+        mass = m[t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + MASS]
+        p, q = at + (K_JA if side == 0 else K_JB) + 6, at + (K_JA if side == 0 else K_JB) + 12
+        speed = t[AT_NEXT] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE] + V
+        inverse = t[AT_FRAMES] + c * F_SIZE + F_INVERSE
+        for k in range(3):
+            m[speed + k] += (x * m[p + k] + y * m[q + k]) / mass
+            for n in range(3):
+                m[speed + 3 + k] += m[inverse + 3 * k + n] * (x * m[p + 3 + n] + y * m[q + 3 + n])
+
+
+def hold_one(m, t, at):
+    """Take the slip of one contact out; returns the joules that this loses."""
+    u, v = last_slip(m, t, at, 1), last_slip(m, t, at, 2)
+    a, b, c = yields(m, t, at, 1, 1), yields(m, t, at, 1, 2), yields(m, t, at, 2, 2)
+    share = 1.0 / (a * c - b * b)
+    x, y = -(c * u - b * v) * share, -(a * v - b * u) * share
+    strike(m, t, at, x, y)
+    lost = -0.5 * (x * (u + last_slip(m, t, at, 1)) + y * (v + last_slip(m, t, at, 2)))
+    m[t[AT_SCALE] + KINETIC] += abs(x) * terms(m, t, at, 1) + abs(y) * terms(m, t, at, 2)
+    return lost
+
+
+def book_contacts(m, t, h):
+    """Joules of contacts: out of the motion, into the tank, and what it cannot hold is lost."""
+    tally, received, lost, scale = t[AT_TALLY], t[AT_RECEIVED], t[AT_LOST], t[AT_SCALE]
+    impact, friction = 0.0, m[tally + N_FRICTION]
+    for k in range(int(m[tally + N_TOUCHES])):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        m[tally + N_DEPTH] = max(m[tally + N_DEPTH], -m[at + K_GAP])
+        if m[at + K_P] <= 0.0:
+            continue
+        for i in range(3):
+            m[at + K_U + i] = slip(m, at, t[AT_RIGHT], i)
+            m[scale + KINETIC] += abs(m[at + K_P + i]) * terms(m, t, at, i)
+        v, w = m[at + K_U + 1], m[at + K_U + 2]
+        impact -= m[at + K_P] * m[at + K_U]
+        friction -= m[at + K_P + 1] * v + m[at + K_P + 2] * w
+        m[tally + N_LIVE] += 1.0
+        m[tally + N_FORCE] += m[at + K_P] / h
+        m[tally + N_SLIP] = max(m[tally + N_SLIP], sqrt(v * v + w * w))
+    whole = impact + friction
+    m[tally + N_IMPACT], m[tally + N_FRICTION] = impact, friction
+    m[received + KINETIC] -= whole
+    tank = m[t[AT_STATE] + t[TANK_STATE]]
+    filled = whole
+    if whole > 0.0:
+        filled = min(whole, max(0.0, m[t[AT_PARAM] + t[TANK_PARAM]] - tank))
+        spilled = whole - filled
+        part = spilled * impact / whole if impact > 0.0 and friction > 0.0 else (spilled if impact > 0.0 else 0.0)
+        m[received + t[IMPACT_ROW]] += part
+        m[lost + t[IMPACT_ROW]] += part
+        m[received + t[FRICTION_ROW]] += spilled - part
+        m[lost + t[FRICTION_ROW]] += spilled - part
+    m[received + t[TANK_ROW]] += filled
+    m[t[AT_NEXT] + t[TANK_STATE]] = max(0.0, tank + filled)
+    m[scale + t[TANK_ROW]] += tank + abs(impact) + abs(friction)
+
+
+def repair(m, t, h):
+    """Part bodies that overlap at the end of the step, as far as the tank can pay."""
+    count = int(m[t[AT_TALLY] + N_TOUCHES])
+    if not plan_repair(m, t, h, count):
+        return
+    tank = t[AT_NEXT] + t[TANK_STATE]
+    steps_of(m, t)
+    world_difference(m, t)
+    for r in range(t[ROW_COUNT]):
+        m[t[AT_ENERGY] + r] = m[t[AT_DIFFERENCE] + r]
+    share = 1.0
+    cost = repaired(m, t, h, share)
+    if cost > m[tank]:
+        share = m[tank] / cost
+        cost = repaired(m, t, h, share)
+    if cost > m[tank] * (1.0 + 4.0 * EPSILON):
+        repaired(m, t, h, 0.0)
+        return
+    for r in range(t[ROW_COUNT]):
+        if r != KINETIC and r != t[TANK_ROW]:
+            m[t[AT_RECEIVED] + r] += m[t[AT_DIFFERENCE] + r] - m[t[AT_ENERGY] + r]
+            m[t[AT_SCALE] + r] += abs(m[t[AT_DIFFERENCE] + r]) + abs(m[t[AT_ENERGY] + r])
+    # what sinks fills the tank, and what it cannot hold is lost
+    spilled = max(0.0, m[tank] - cost - max(m[tank], m[t[AT_PARAM] + t[TANK_PARAM]]))
+    m[t[AT_RECEIVED] + t[TANK_ROW]] -= cost
+    m[t[AT_LOST] + t[TANK_ROW]] += spilled
+    m[t[AT_SCALE] + t[TANK_ROW]] += m[tank] + abs(cost)
+    m[tank] = max(0.0, m[tank] - cost - spilled)
+    m[t[AT_TALLY] + N_REPAIR] = cost
+
+
+def plan_repair(m, t, h, count):
+    """Displacements that part what overlaps, in FREE; False where nothing does."""
+    way, needed = t[AT_FREE], False
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        depth = -(m[at + K_GAP] + h * slip(m, at, t[AT_RIGHT], 0))
+        m[at + K_WAY] = MENDED * depth if depth > 0.0 else depth
+        m[at + K_TO] = 0.0
+        needed = needed or depth > SLACK
+    if not needed:
+        return False
+    for i in range(6 * t[BODIES]):
+        m[way + i] = 0.0
+    for s in range(REPAIRS):
+        for i in range(count):
+            at = t[AT_TOUCHES] + (i if s % 2 == 0 else count - 1 - i) * touch_size(t)
+            size = m[at + K_TO] + (m[at + K_WAY] - slip(m, at, way, 0)) / m[at + K_D]
+            size = max(0.0, size)
+            if size != m[at + K_TO]:
+                answer(m, t, at, way, size - m[at + K_TO], 0.0, 0.0)
+                m[at + K_TO] = size
+    return True
+
+
+def repaired(m, t, h, share):
+    """NEXT and DIFFERENCE with a share of the displacements; returns the joules that they cost."""
+    for c in range(t[BODIES]):
+        s, way = t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE], t[AT_FREE] + 6 * c
+        hat, old, new = t[AT_FRAMES] + c * F_SIZE + F_HAT, t[AT_STATE] + s, t[AT_NEXT] + s
+        for k in range(3):
+            m[new + k] = m[old + k] + h * m[hat + k] + share * m[way + k]
+        spin_on(m, old + Q, new + Q, h * m[hat + 3], h * m[hat + 4], h * m[hat + 5])
+        if share > 0.0:
+            spin_on(m, new + Q, new + Q, share * m[way + 3], share * m[way + 4], share * m[way + 5])
+    steps_of(m, t)
+    world_difference(m, t)
+    cost = 0.0
+    for r in range(t[ROW_COUNT]):
+        if r != KINETIC and r != t[TANK_ROW]:
+            cost += m[t[AT_DIFFERENCE] + r] - m[t[AT_ENERGY] + r]
+    return cost
+
+
+def steps_of(m, t):
+    for i in range(t[STATE_COUNT]):
+        m[t[AT_STEP] + i] = m[t[AT_NEXT] + i] - m[t[AT_STATE] + i]
+
+
+def tell_contacts(m, t, h):
+    """What a run records of contacts, in the order of `names.py`; each times h, for the mean over the step."""
+    tally, told = t[AT_TALLY], t[AT_RECORDED] + t[TOLD_CONTACTS]
+    m[told] += h * m[tally + N_LIVE]
+    m[told + 1] += h * m[tally + N_DEPTH]
+    m[told + 2] += h * m[tally + N_SLIP]
+    m[told + 3] += h * m[tally + N_FORCE]
+    m[told + 4] += h * m[tally + N_SWEEPS]
+    m[told + 5] += h * m[tally + N_GUARDED]
+    m[told + 6] += h * m[tally + N_IMPACT]
+    m[told + 7] += h * m[tally + N_FRICTION]
+    m[told + 8] += h * m[tally + N_REPAIR]
+
+
+INLINE = (free_ends, steps_of)
+KERNELS = (
+    invert_inertias, last_slip, yields, strike, hold_one, hold, book_contacts, plan_repair, repaired, repair,
+    tell_contacts,
+)  # fmt: skip
