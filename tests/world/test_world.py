@@ -227,8 +227,16 @@ def hanging(stiffness=1e6, at=(0.0, 0.0, 0.0)):
     return world
 
 
+def spinning():
+    world = pv.World(gravity=(0, 0, 0))
+    world.add_body("box", pv.Box(0.2, 0.4, 0.6), 1.0, angular_velocity=(0, 0, 3))
+    return world
+
+
 @pytest.mark.parametrize(
-    "world", [hanging(), hanging(1e8), hanging(at=(1000.0, 0.0, 0.0)), chain(1)], ids=["plain", "stiff", "far", "chain"]
+    "world",
+    [hanging(), hanging(1e8), hanging(at=(1000.0, 0.0, 0.0)), chain(1), spinning()],
+    ids=["plain", "stiff", "far", "chain", "spin"],
 )
 @pytest.mark.parametrize("resolve", [0, 2])
 def test_joints_and_motion_in_a_plane_pass_their_audit(world, resolve):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from passivo.world.form import rows_of
-from passivo.world.names import BODY_PARAMETERS, GRAVITY
+from passivo.world.names import BODY_PARAMETERS, BODY_VECTORS, GRAVITY
 
 if TYPE_CHECKING:
     from passivo.world.parts import Tie
@@ -41,20 +41,27 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
 
 def roughness(world: World, params: Mapping[str, float], states: np.ndarray, step: float) -> np.ndarray:
     """By how much each state may be off after a step, in units of rounding: joints find velocities from the places of
-    their points, which are known to rounding of the way from the origin of the world."""
+    their points, which are known to rounding of the way from the origin of the world, accelerations from rates."""
     columns, vectors = {name: i for i, name in enumerate(world.states)}, world.vectors
     places = [columns[part] for name in (*world.bodies, *world.anchors) for part in vectors[f"{name}.position"]]
     arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
     far = float(np.abs(states[:, places]).max(initial=0.0)) + max(arms, default=0.0)
     result = np.zeros(len(world.states))
     for name in world.bodies:
-        mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
-        for what, radius in (("velocity", 1.0), ("angular_velocity", np.sqrt(sum(moments) / (2.0 * mass)))):
-            for vector in (what, f"mean_{what}"):
-                result[[columns[part] for part in vectors[f"{name}.{vector}"]]] = far / (step * radius)
-        for vector, times in (("smooth_angular_velocity", 1.0), ("smooth_angular_acceleration", 2.0 / step)):
-            result[[columns[part] for part in vectors[f"{name}.{vector}"]]] = times * far / (step * radius)
-    return result if world.bonds else np.zeros(len(world.states))
+        own = {what: [columns[part] for part in vectors[f"{name}.{what}"]] for what in BODY_VECTORS}
+        if world.bonds:
+            mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
+            radius = np.sqrt(sum(moments) / (2.0 * mass))
+            for what in ("velocity", "mean_velocity"):
+                result[own[what]] = far / step
+            for what in ("angular_velocity", "mean_angular_velocity", "smooth_angular_velocity"):
+                result[own[what]] = far / (step * radius)
+        # a difference of rates over a step
+        rate = (
+            np.abs(states[:, own["smooth_angular_velocity"]]).max(initial=0.0) + result[own["angular_velocity"]].max()
+        )
+        result[own["smooth_angular_acceleration"]] = 2.0 * rate / step
+    return result
 
 
 def _stretch(tie: Tie, read: Callable[[str], np.ndarray]) -> np.ndarray:
