@@ -130,7 +130,7 @@ def test_every_step_balances_at_any_size_and_the_impulses_change_the_momentum(se
         part.step(dt=h)
         contacts = contacts_of(part)
         for i in range(len(world.bodies)):
-            s, frame = 1 + T.BODY_STATES * i, t[T.AT_FRAMES] + i * T.F_SIZE
+            s, frame = T.BODIES_FROM + T.BODY_STATES * i, t[T.AT_FRAMES] + i * T.F_SIZE
             hat = part.memory[frame + T.F_HAT : frame + T.F_HAT + 6]
             mass, *J = (world.params[f"b{i}.{n}"] for n in ("mass", "inertia_xx", "inertia_yy", "inertia_zz"))
             J = np.array(J)
