@@ -30,6 +30,7 @@ test: setup check
 
 verify: setup
 	$(BIN)/python -m verify --jobs $(JOBS)
+	$(BIN)/python -m verify.drops
 
 bench: setup
 	$(BIN)/python -m bench

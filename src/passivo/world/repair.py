@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 HOLDS = 4  # sweeps that take slip out of what sticks
 REPAIRS = 8
 MENDED = 0.2  # of the depth, in a step
+RESERVE = 0.01  # share of the tank's cap that repair leaves to what the sweeps do not solve
 SLACK = 1e-7  # metres of depth that are left alone
 
 
@@ -160,11 +161,12 @@ def repair(m, t, h):
     for r in range(t[ROW_COUNT]):
         m[t[AT_ENERGY] + r] = m[t[AT_DIFFERENCE] + r]
     share = 1.0
+    spare = max(0.0, m[tank] - RESERVE * m[t[AT_PARAM] + t[TANK_PARAM]])
     cost = repaired(m, t, h, share)
-    if cost > m[tank]:
-        share = m[tank] / cost
+    if cost > spare:
+        share = spare / cost
         cost = repaired(m, t, h, share)
-    if cost > m[tank] * (1.0 + 4.0 * EPSILON):
+    if cost > spare * (1.0 + 4.0 * EPSILON):
         repaired(m, t, h, 0.0)
         return
     for r in range(t[ROW_COUNT]):
