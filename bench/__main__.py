@@ -49,7 +49,10 @@ def main() -> None:
     done = []
     names = options.names or NAMES
     expected = {name: report["seconds"].get(name, 20.0) for name in names}
-    with contextlib.suppress(KeyboardInterrupt), Progress(f"measuring {names[0]}", sum(expected.values())) as progress:
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        Progress(f"measuring {names[0]}", sum(expected.values()), endless=True) as progress,
+    ):
         for i, name in enumerate(names):
             # told in seconds of the last time, so that the rest can be told as well
             progress.update(f"measuring {name}", sum(list(expected.values())[:i]), sum(expected.values()))

@@ -447,7 +447,7 @@ def test_benchmarks_tell_the_time_that_remains_from_the_start(monkeypatch):
     guesses = []
 
     class Told:
-        def __init__(self, first, guess):
+        def __init__(self, first, guess, endless):
             guesses.append(guess)
             raise KeyboardInterrupt
 

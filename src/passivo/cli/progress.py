@@ -23,11 +23,12 @@ class Progress:
     """A context that tells on stderr what is being done, how far it is and the time that remains; `guess` is that
     time in seconds until more is known.
 
-    Where nothing goes on for minutes it ends with an error. An interruption that was swallowed, as happens inside the
-    compiler, comes again with the next sign of progress.
+    Where nothing goes on for minutes it ends with an error, unless it is `endless`. An interruption that was swallowed,
+    as happens inside the compiler, comes again with the next sign of progress.
     """
 
-    def __init__(self, first: str = COMPILING, guess: float = 0.0):
+    def __init__(self, first: str = COMPILING, guess: float = 0.0, endless: bool = False):
+        self.endless = endless
         self.bar, self.task = _bar(first, guess)
         self.screen = _late(self.bar)
         self.begun = 0.0
@@ -39,7 +40,7 @@ class Progress:
             self.handlers[signal.SIGINT] = signal.signal(signal.SIGINT, self._interrupt)
             if hasattr(signal, "SIGALRM"):
                 self.handlers[signal.SIGALRM] = signal.signal(signal.SIGALRM, _too_long)
-        self._watch(PATIENCE)
+        self._wait()
         self.screen.__enter__()
         return self
 
@@ -57,7 +58,7 @@ class Progress:
         """`done` of `total` are done; now comes `what`."""
         if self.interrupted:
             raise KeyboardInterrupt
-        self._watch(PATIENCE)
+        self._wait()
         now = time.monotonic()
         self.begun = self.begun or now
         known = {"end": now + (now - self.begun) * (total - done) / done, "guessed": done < total} if done else {}
@@ -73,6 +74,9 @@ class Progress:
             self.bar.update(self.task, description="stopping")
         self.interrupted = now
         raise KeyboardInterrupt
+
+    def _wait(self) -> None:
+        self._watch(0.0 if self.endless else PATIENCE)
 
     def _watch(self, seconds: float) -> None:
         """Wait so long for the next sign of progress; with 0 no longer."""
