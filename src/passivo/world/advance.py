@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
     from passivo.world.collide import find_contacts, remember_contacts
     from passivo.world.contacts import press, touch
+    from passivo.world.debit import debit
     from passivo.world.poses import frames, inertia, spin_on, twist
     from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts
     from passivo.world.table import *
@@ -29,6 +30,7 @@ TOUCHING_PASSES = 3  # after these impulses stay, and only what ties pull comes 
 CLOSE = 1e-15  # of V̂, from one pass to the next
 NEAR = 1e-16  # the same in metres and radians of a step
 ENOUGH = 3.0  # steps that foretell the turn of the next one
+SURPRISE = 1e-3  # radians by which the turn may be another than foretold before joints are made anew
 ROUGH = 1e4  # by how much coarser both may be where rounding lets it come no closer
 
 
@@ -206,9 +208,19 @@ def settle(m, t, h):
     return moved / max(CLOSE * size, NEAR / h)
 
 
+def surprise(m, t):
+    """By how much the rate of a body is at most another than the one that its ties were made for."""
+    most = 0.0
+    for c in range(t[BODIES]):
+        hat, right = t[AT_FRAMES] + c * F_SIZE + F_HAT, t[AT_RIGHT] + 6 * c
+        for k in range(3, 6):
+            most = max(most, abs(m[right + k] - m[hat + k]))
+    return most
+
+
 def solve(m, t, h):
-    """V̂ of the step: with jacobians made for the turn foretold, RESOLVES times again with those of the turn just found,
-    and until nothing moves for ties that ask for the turn that really comes."""
+    """V̂ of the step: with jacobians made for the turn foretold, RESOLVES times again with those of the turn just found
+    (once if it was a surprise: an impact), and until nothing moves for ties that ask for the turn that really comes."""
     before, resolves = 0.0, t[RESOLVES]
     if t[TIES] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < ENOUGH:  # nothing foretells the turn yet
         resolves = max(resolves, 1)
@@ -232,6 +244,8 @@ def solve(m, t, h):
             continue
         if touching and p < TOUCHING_PASSES:
             touch(m, t, h)
+        if p == resolves == 0 and t[CONTACTS] > 0 and t[TIES] > 0 and h * surprise(m, t) > SURPRISE:
+            resolves = 1
         moved = settle(m, t, h)
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
@@ -296,6 +310,9 @@ def world_advance(m, t, h):
             if t[SCHEME] == MIDPOINT:
                 hold(m, t)
             book_contacts(m, t, h)
+        if t[SCHEME] == MIDPOINT:
+            debit(m, t, h)
+        if m[t[AT_TALLY] + N_TOUCHES] > 0.0:
             repair(m, t, h)
         remember_contacts(m, t)
         tell_contacts(m, t, h)
@@ -318,5 +335,5 @@ def world_advance(m, t, h):
 
 
 INLINE = (lead, shares)
-KERNELS = (begin, gather_bodies, push, along_hat, push_back, give_back, gather_ties, settle, solve, move)
+KERNELS = (begin, gather_bodies, push, along_hat, push_back, give_back, gather_ties, settle, surprise, solve, move)
 ENTRIES = (world_ready, world_advance)

@@ -1,8 +1,8 @@
 """What a step of a world did, in joules: work, loss, changes of stored energy, and what rounding may be worth. Kernels.
 
-Rows of the ledger: kinetic, gravity, springs, joints, and of contacts impact, friction, tank (`repair.py`). What passes
-between them stands in RECEIVED and cancels in the total; everything lost but at contacts, and the work at all ports, is
-booked where the motion is, in the kinetic row.
+Rows of the ledger: kinetic, gravity, springs, joints, and of contacts impact, friction, repair, which stores what
+stands in the tank (`repair.py`). What passes between them stands in RECEIVED and cancels in the total; everything lost
+but at contacts, and the work at all ports, is booked where the motion is, in the kinetic row.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def book_ties(m, t, h):
         row, force, reached = t[tie + T_ROW], at + R_FORCE, extent(m, t, tie)
         for i in range(3):
             v = rate(m, t, tie, at, i)
-            elastic = -m[at + R_K] * (m[at + R_PSI + i] + stretch * v)
+            elastic = pull(m, at, i, stretch * v)
             damping = 0.0
             for j in range(3):
                 speed = rate(m, t, tie, at, j) if late > 0.0 else present_rate(m, t, tie, at, j)
@@ -111,6 +111,11 @@ def book_ties(m, t, h):
             deliver(m, t, h, t[entry + C_INPUT] + i, -m[at + F_PULL + i])
             if t[entry + C_WIDTH] == 6:
                 deliver(m, t, h, t[entry + C_INPUT] + 3 + i, -outward(m, at, i))
+
+
+def pull(m, at, i, way):
+    """The mean elastic force of row i of a tie, if `way` is half of what Ψ changes by."""
+    return -m[at + R_K] * (m[at + R_PSI + i] + way)
 
 
 def outward(m, at, i):
@@ -157,20 +162,24 @@ def world_difference(m, t):
             m[t[AT_DIFFERENCE] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[step + k]
         m[t[AT_DIFFERENCE] + KINETIC] += 0.5 * twice
     if t[CONTACTS]:
-        m[t[AT_DIFFERENCE] + t[TANK_ROW]] = m[t[AT_STEP] + t[TANK_STATE]]
+        m[t[AT_DIFFERENCE] + t[REPAIR_ROW]] = m[t[AT_STEP] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
     frames(m, t, t[AT_NEXT], F_NEXT)
     for k in range(t[TIES]):
         tie, at = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE
-        old, new = at + R_PSI, at + R_NEW
-        measure(m, t, tie, t[AT_STATE], F_TURN, old)
-        measure(m, t, tie, t[AT_NEXT], F_NEXT, new)
-        gain = 0.0
-        for i in range(3):
-            gain += 0.5 * (m[new + i] + m[old + i]) * (m[new + i] - m[old + i])
-        if t[tie + T_KIND] == LENGTH:
-            gain -= 2.0 * m[t[tie + T_FIGURES] + 6] * gain / (length(m, old) + length(m, new))
-        m[t[AT_DIFFERENCE] + t[tie + T_ROW]] += strength(m, t, tie, T_STIFFNESS) * gain
+        measure(m, t, tie, t[AT_STATE], F_TURN, at + R_PSI)
+        measure(m, t, tie, t[AT_NEXT], F_NEXT, at + R_NEW)
+        m[t[AT_DIFFERENCE] + t[tie + T_ROW]] += gained(m, t, tie, at)
+
+
+def gained(m, t, tie, at):
+    """Joules that a tie stores more at its new Ψ than at the old one."""
+    old, new, gain = at + R_PSI, at + R_NEW, 0.0
+    for i in range(3):
+        gain += 0.5 * (m[new + i] + m[old + i]) * (m[new + i] - m[old + i])
+    if t[tie + T_KIND] == LENGTH:
+        gain -= 2.0 * m[t[tie + T_FIGURES] + 6] * gain / (length(m, old) + length(m, new))
+    return strength(m, t, tie, T_STIFFNESS) * gain
 
 
 def world_shift(m, t, place, way, width):
@@ -218,7 +227,7 @@ def world_energy(m, t):
             m[t[AT_ENERGY] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[s + k]
         m[t[AT_ENERGY] + KINETIC] += 0.5 * twice
     if t[CONTACTS]:
-        m[t[AT_ENERGY] + t[TANK_ROW]] = m[t[AT_STATE] + t[TANK_STATE]]
+        m[t[AT_ENERGY] + t[REPAIR_ROW]] = m[t[AT_STATE] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
     for k in range(t[TIES]):
         tie, psi = t[TIE_TABLE] + k * T_SIZE, t[AT_ROWS] + k * R_SIZE + R_PSI
@@ -290,6 +299,6 @@ def pull_anchors(m, t):
                 m[y + 3 + i] = -outward(m, at, i)
 
 
-INLINE = (deliver, outward)
+INLINE = (deliver, outward, pull, gained)
 KERNELS = (book_bodies, book_ports, book_ties, tell_ties, pull_anchors)
 ENTRIES = (world_difference, world_shift, world_energy, world_heights, world_output)

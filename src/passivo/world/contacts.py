@@ -334,7 +334,7 @@ def label(m, t, count):
     """Islands: each body is labelled by the first that it hangs together with, by ties or contacts."""
     labels = t[AT_LABELS]
     for c in range(t[BODIES]):
-        m[labels + c] = float(t[t[t[ORDER_TABLE] + t[t[t[COMPONENT_TABLE] + 2 * c]]]])
+        m[labels + c] = float(first_of(t, c))
     changed = True
     while changed:
         changed = False
@@ -347,6 +347,11 @@ def label(m, t, count):
                     for c in range(t[BODIES]):
                         if m[labels + c] == max(p, q):
                             m[labels + c] = min(p, q)
+
+
+def first_of(t, c):
+    """The first in the order of all bodies that ties hang together with c."""
+    return t[t[t[ORDER_TABLE] + t[t[t[COMPONENT_TABLE] + 2 * c]]]]
 
 
 def label_of(m, t, at):
@@ -367,7 +372,7 @@ def press(m, t, h):
                         m[t[AT_RIGHT] + 6 * c + n] += m[jacobian + 6 * i + n] * force
 
 
-INLINE = (along_body, put, hang_together, slip)
+INLINE = (along_body, put, hang_together, slip, first_of)
 KERNELS = (
     clear, keep, invert, answer, lay_columns, slide, visit, sweep, answer_all, look_ahead, work_of, terms, rounding,
     label, label_of, guard, touch, press,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from types import ModuleType
 
 from passivo.kernel import cache, tick
-from passivo.world import advance, blocks, books, collide, contacts, poses, repair, table, ties
+from passivo.world import advance, blocks, books, collide, contacts, debit, poses, repair, table, ties
 
-FILES = (poses, ties, blocks, collide, contacts, books, repair, advance)
+FILES = (poses, ties, blocks, collide, contacts, books, debit, repair, advance)
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
     "world_ready": ("", "void"),
     "world_advance": ("h", "int64"),

@@ -29,7 +29,7 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
         rows["kinetic"] = rows["kinetic"] + (mass * (v * v).sum(axis=1) + (w * (w @ inertia)).sum(axis=1)) / 2
         rows["gravity"] = rows["gravity"] - mass * (read(f"{name}.position") @ gravity)
     if world.touches:
-        rows["tank"] = states[:, columns["tank"]]
+        rows["repair"] = states[:, columns["tank"]]
     for bond in world.bonds.values():
         for tie in bond.ties:
             if tie.stiffness:

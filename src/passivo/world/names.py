@@ -23,9 +23,9 @@ BODY_VECTORS = {
 }
 ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
-CONTACT_ROWS = ("impact", "friction", "tank")  # of the ledger
+CONTACT_ROWS = ("impact", "friction", "repair")  # of the ledger
 TANK = "contact_tank"  # the parameter: joules at most in the tank
-CONTACT_RECORDS = ("number", "depth", "slip", "force", "sweeps", "guard", "impact", "friction", "repair")
+CONTACT_RECORDS = ("number", "depth", "slip", "force", "sweeps", "guard", "impact", "friction", "repair", "debit")
 UNITS = {
     "tank": "J",
     "depth": "m",
@@ -33,6 +33,7 @@ UNITS = {
     "impact": "J",
     "friction": "J",
     "repair": "J",
+    "debit": "J",
     "position": "m",
     "orientation": "1",
     "velocity": "m/s",

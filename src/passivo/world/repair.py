@@ -145,9 +145,9 @@ def book_contacts(m, t, h):
         m[lost + t[IMPACT_ROW]] += part
         m[received + t[FRICTION_ROW]] += spilled - part
         m[lost + t[FRICTION_ROW]] += spilled - part
-    m[received + t[TANK_ROW]] += filled
+    m[received + t[REPAIR_ROW]] += filled
     m[t[AT_NEXT] + t[TANK_STATE]] = max(0.0, tank + filled)
-    m[scale + t[TANK_ROW]] += tank + abs(impact) + abs(friction)
+    m[scale + t[REPAIR_ROW]] += tank + abs(impact) + abs(friction)
 
 
 def repair(m, t, h):
@@ -170,14 +170,14 @@ def repair(m, t, h):
         repaired(m, t, h, 0.0)
         return
     for r in range(t[ROW_COUNT]):
-        if r != KINETIC and r != t[TANK_ROW]:
+        if r != KINETIC and r != t[REPAIR_ROW]:
             m[t[AT_RECEIVED] + r] += m[t[AT_DIFFERENCE] + r] - m[t[AT_ENERGY] + r]
             m[t[AT_SCALE] + r] += abs(m[t[AT_DIFFERENCE] + r]) + abs(m[t[AT_ENERGY] + r])
     # what sinks fills the tank, and what it cannot hold is lost
     spilled = max(0.0, m[tank] - cost - max(m[tank], m[t[AT_PARAM] + t[TANK_PARAM]]))
-    m[t[AT_RECEIVED] + t[TANK_ROW]] -= cost
-    m[t[AT_LOST] + t[TANK_ROW]] += spilled
-    m[t[AT_SCALE] + t[TANK_ROW]] += m[tank] + abs(cost)
+    m[t[AT_RECEIVED] + t[REPAIR_ROW]] -= cost
+    m[t[AT_LOST] + t[REPAIR_ROW]] += spilled
+    m[t[AT_SCALE] + t[REPAIR_ROW]] += m[tank] + abs(cost)
     m[tank] = max(0.0, m[tank] - cost - spilled)
     m[t[AT_TALLY] + N_REPAIR] = cost
 
@@ -220,7 +220,7 @@ def repaired(m, t, h, share):
     world_difference(m, t)
     cost = 0.0
     for r in range(t[ROW_COUNT]):
-        if r != KINETIC and r != t[TANK_ROW]:
+        if r != KINETIC and r != t[REPAIR_ROW]:
             cost += m[t[AT_DIFFERENCE] + r] - m[t[AT_ENERGY] + r]
     return cost
 
@@ -242,6 +242,7 @@ def tell_contacts(m, t, h):
     m[told + 6] += h * m[tally + N_IMPACT]
     m[told + 7] += h * m[tally + N_FRICTION]
     m[told + 8] += h * m[tally + N_REPAIR]
+    m[told + 9] += h * m[tally + N_DEBIT]
 
 
 INLINE = (free_ends, steps_of)

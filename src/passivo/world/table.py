@@ -62,7 +62,7 @@ COMPONENT_TABLE = 50  # for each body: where places in the order stand of all th
 SPAN = 51  # bodies of the largest component
 TANK_STATE = 52
 TANK_PARAM = 53
-TANK_ROW = 54
+REPAIR_ROW = 54
 IMPACT_ROW = 55
 FRICTION_ROW = 56
 TOLD_CONTACTS = 57  # within what is recorded
@@ -75,7 +75,7 @@ MIDPOINT = 0
 SYMPLECTIC = 1
 IMPLICIT = 2
 
-# rows of the ledger; those of springs, joints, impact, friction and the tank follow
+# rows of the ledger; those of springs, joints, impact, friction and repair follow
 KINETIC = 0
 GRAVITY = 1
 
@@ -213,4 +213,5 @@ N_FORCE = 7
 N_IMPACT = 8  # joules
 N_FRICTION = 9
 N_LIVE = 10  # contacts with an impulse
+N_DEBIT = 11  # joules of leaks of joints that were settled
 N_SIZE = 12
