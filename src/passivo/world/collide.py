@@ -11,7 +11,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.kernel.foreign_plain import call_two, carray, doubles_at, integers_at
+    from passivo.kernel.foreign_plain import call_two, doubles_at, integers_at
     from passivo.kernel.tick import CROWDED, OK
     from passivo.world.table import *
 
@@ -19,7 +19,6 @@ AHEAD = 1.5  # margin of geoms, in ways of their bodies in a step
 LEAST_MARGIN = 1e-4
 SAME_PLACE = 5e-3  # by how much a contact may move on its body and be known again
 SHARE_OF_SLOW = 2.0  # speeds below this many times what gravity brings in a step do not bounce
-ALL = 1 << 40
 
 
 def find_contacts(m, t, h):
@@ -29,15 +28,15 @@ def find_contacts(m, t, h):
         m[tally + k] = 0.0
     place_bodies(m, t, h)
     model, data = int(m[bridge + B_MODEL]), int(m[bridge + B_DATA])
-    dropped = carray(integers_at(int(m[bridge + B_DROPPED])), ALL)
+    dropped = integers_at(int(m[bridge + B_DROPPED]))
     before = dropped[0]
     call_two(int(m[bridge + B_KINEMATICS]), model, data)
     call_two(int(m[bridge + B_COLLISION]), model, data)
-    count = carray(integers_at(int(m[bridge + B_COUNT])), ALL)[0]
+    count = integers_at(int(m[bridge + B_COUNT]))[0]
     if count > t[CONTACTS] or dropped[0] != before:
         return CROWDED
-    found = carray(doubles_at(int(m[bridge + B_CONTACTS])), ALL)
-    pairs = carray(integers_at(int(m[bridge + B_CONTACTS])), ALL)
+    found = doubles_at(int(m[bridge + B_CONTACTS]))
+    pairs = integers_at(int(m[bridge + B_CONTACTS]))
     stride = int(m[bridge + B_STRIDE])
     for k in range(count):
         at, one = t[AT_TOUCHES] + k * touch_size(t), k * stride
@@ -59,9 +58,9 @@ def touch_size(t):
 def place_bodies(m, t, h):
     """Poses and margins into MuJoCo."""
     bridge = t[AT_BRIDGE]
-    poses = carray(doubles_at(int(m[bridge + B_QPOS])), ALL)
-    margins = carray(doubles_at(int(m[bridge + B_MARGINS])), ALL)
-    wide = carray(doubles_at(int(m[bridge + B_BODY_MARGINS])), ALL)
+    poses = doubles_at(int(m[bridge + B_QPOS]))
+    margins = doubles_at(int(m[bridge + B_MARGINS]))
+    wide = doubles_at(int(m[bridge + B_BODY_MARGINS]))
     g = t[AT_PARAM]
     fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     for c in range(t[BODIES]):
