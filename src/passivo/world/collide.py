@@ -82,7 +82,7 @@ def lay_contact(m, t, h, at, x, y, z):
     a, b = t[t[GEOM_TABLE] + first], t[t[GEOM_TABLE] + second]
     m[at + K_A], m[at + K_B] = float(a), float(b)
     m[at + K_ARMED] = 1.0 if m[at + K_GAP] <= 0.0 else 0.0
-    m[at + K_STICKS] = 0.0
+    m[at + K_STICKS], m[at + K_RUBS] = 0.0, 0.0
     closing = 0.0
     for side in range(2):
         c, jacobian = (a, at + K_JA) if side == 0 else (b, at + K_JB)
@@ -111,28 +111,33 @@ def lay_contact(m, t, h, at, x, y, z):
     fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     if bounce < 1.0 and closing < SHARE_OF_SLOW * fall:
         bounce = 0.0
+    m[at + K_RESTS] = 1.0 if bounce == 0.0 else 0.0
     midpoint = t[SCHEME] == MIDPOINT  # what is solved with velocities at the end of the step collides plastically
     m[at + K_BOUNCE] = 0.5 * (1.0 - bounce) * max(0.0, closing) if midpoint else 0.0
     if recall(m, t, at):
-        m[at + K_ARMED] = 1.0
+        m[at + K_ARMED], m[at + K_RUBS] = 1.0, 1.0
         if bounce == 0.0 or not midpoint:  # what rests closes a gap: on midpoints in two steps, and stands still then
             m[at + K_BOUNCE] = max(m[at + K_BOUNCE], (0.5 if midpoint else 1.0) * m[at + K_GAP] / h)
 
 
 def recall(m, t, at):
     """The impulse of the last step, in the present axes of the contact and in its cone; whether there was one."""
-    best, nearest = -1, SAME_PLACE * SAME_PLACE
-    for k in range(int(m[t[AT_TALLY] + N_PAST])):
+    best, nearest, met = -1, SAME_PLACE * SAME_PLACE, False
+    count, start = int(m[t[AT_TALLY] + N_PAST]), int(m[t[AT_TALLY] + N_FOUND])
+    for i in range(count):  # those of two geoms follow one another, and pairs mostly come in the order of the last step
+        k = start + i if start + i < count else start + i - count
         past = t[AT_PAST] + k * PAST_SIZE
-        if m[past] == m[at + K_FIRST] and m[past + 1] == m[at + K_SECOND] and m[past + 8] > 0.0:
-            x, y, z = (
-                m[past + 2] - m[at + K_LOCAL],
-                m[past + 3] - m[at + K_LOCAL + 1],
-                m[past + 4] - m[at + K_LOCAL + 2],
-            )
-            way = x * x + y * y + z * z
-            if way < nearest:
-                best, nearest = past, way
+        if m[past] != m[at + K_FIRST] or m[past + 1] != m[at + K_SECOND]:
+            if met:
+                break
+            continue
+        if not met:
+            met = True
+            m[t[AT_TALLY] + N_FOUND] = float(k)
+        x, y, z = m[past + 2] - m[at + K_LOCAL], m[past + 3] - m[at + K_LOCAL + 1], m[past + 4] - m[at + K_LOCAL + 2]
+        way = x * x + y * y + z * z
+        if way < nearest and m[past + 8] > 0.0:
+            best, nearest = past, way
     for i in range(3):
         m[at + K_P + i] = 0.0
     if best < 0:
