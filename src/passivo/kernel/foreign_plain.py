@@ -18,8 +18,3 @@ def doubles_at(address):
 
 def integers_at(address):
     return ctypes.cast(int(address), ctypes.POINTER(ctypes.c_int32))
-
-
-def carray(pointer, size):
-    """As Numba's: C memory as an array. A ctypes pointer can be indexed already."""
-    return pointer

@@ -13,12 +13,14 @@ if TYPE_CHECKING:
 
 
 def factor(m, a):
-    """LU of a 6 × 6 block in place; its symmetric part is positive, so nothing is exchanged. False if it is not."""
+    """LU of a 6 × 6 block in place, with 1/pivot for each pivot. False where one is not positive; the symmetric part of
+    the block is, so nothing is exchanged."""
     for k in range(6):
         pivot = m[a + 7 * k]
         if not pivot > 0.0:
             return False
         share = 1.0 / pivot
+        m[a + 7 * k] = share
         for i in range(k + 1, 6):
             left = m[a + 6 * i + k] * share
             m[a + 6 * i + k] = left
@@ -35,7 +37,7 @@ def divide(m, a, b):
     for i in range(5, -1, -1):
         for k in range(i + 1, 6):
             m[b + i] -= m[a + 6 * i + k] * m[b + k]
-        m[b + i] /= m[a + 7 * i]
+        m[b + i] *= m[a + 7 * i]
 
 
 def divide_block(m, a, b):
@@ -50,7 +52,7 @@ def divide_block(m, a, b):
             right = m[a + 6 * i + k]
             for j in range(6):
                 m[b + 6 * i + j] -= right * m[b + 6 * k + j]
-        share = 1.0 / m[a + 7 * i]
+        share = m[a + 7 * i]
         for j in range(6):
             m[b + 6 * i + j] *= share
 
@@ -117,9 +119,9 @@ def respond(m, t, c, vector):
     """Solve once more for the bodies that hang together with c, for the right hand sides at `vector`."""
     first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
     for i in range(count):
-        forward(m, t, t[first + i], vector)
+        forward(m, t, t[first + 2 * i], vector)
     for i in range(count - 1, -1, -1):
-        backward(m, t, t[first + i], vector)
+        backward(m, t, t[first + 2 * i], vector)
 
 
 INLINE = (factor, divide, divide_block, take, take_block)

@@ -11,7 +11,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.kernel.foreign_plain import call_two, carray, doubles_at, integers_at
+    from passivo.kernel.foreign_plain import call_two, doubles_at, integers_at
     from passivo.kernel.tick import CROWDED, OK
     from passivo.world.table import *
 
@@ -19,7 +19,6 @@ AHEAD = 1.5  # margin of geoms, in ways of their bodies in a step
 LEAST_MARGIN = 1e-4
 SAME_PLACE = 5e-3  # by how much a contact may move on its body and be known again
 SHARE_OF_SLOW = 2.0  # speeds below this many times what gravity brings in a step do not bounce
-ALL = 1 << 40
 
 
 def find_contacts(m, t, h):
@@ -29,15 +28,15 @@ def find_contacts(m, t, h):
         m[tally + k] = 0.0
     place_bodies(m, t, h)
     model, data = int(m[bridge + B_MODEL]), int(m[bridge + B_DATA])
-    dropped = carray(integers_at(int(m[bridge + B_DROPPED])), ALL)
+    dropped = integers_at(int(m[bridge + B_DROPPED]))
     before = dropped[0]
     call_two(int(m[bridge + B_KINEMATICS]), model, data)
     call_two(int(m[bridge + B_COLLISION]), model, data)
-    count = carray(integers_at(int(m[bridge + B_COUNT])), ALL)[0]
+    count = integers_at(int(m[bridge + B_COUNT]))[0]
     if count > t[CONTACTS] or dropped[0] != before:
         return CROWDED
-    found = carray(doubles_at(int(m[bridge + B_CONTACTS])), ALL)
-    pairs = carray(integers_at(int(m[bridge + B_CONTACTS])), ALL)
+    found = doubles_at(int(m[bridge + B_CONTACTS]))
+    pairs = integers_at(int(m[bridge + B_CONTACTS]))
     stride = int(m[bridge + B_STRIDE])
     for k in range(count):
         at, one = t[AT_TOUCHES] + k * touch_size(t), k * stride
@@ -59,9 +58,9 @@ def touch_size(t):
 def place_bodies(m, t, h):
     """Poses and margins into MuJoCo."""
     bridge = t[AT_BRIDGE]
-    poses = carray(doubles_at(int(m[bridge + B_QPOS])), ALL)
-    margins = carray(doubles_at(int(m[bridge + B_MARGINS])), ALL)
-    wide = carray(doubles_at(int(m[bridge + B_BODY_MARGINS])), ALL)
+    poses = doubles_at(int(m[bridge + B_QPOS]))
+    margins = doubles_at(int(m[bridge + B_MARGINS]))
+    wide = doubles_at(int(m[bridge + B_BODY_MARGINS]))
     g = t[AT_PARAM]
     fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     for c in range(t[BODIES]):
@@ -83,7 +82,7 @@ def lay_contact(m, t, h, at, x, y, z):
     a, b = t[t[GEOM_TABLE] + first], t[t[GEOM_TABLE] + second]
     m[at + K_A], m[at + K_B] = float(a), float(b)
     m[at + K_ARMED] = 1.0 if m[at + K_GAP] <= 0.0 else 0.0
-    m[at + K_STICKS] = 0.0
+    m[at + K_STICKS], m[at + K_RUBS] = 0.0, 0.0
     closing = 0.0
     for side in range(2):
         c, jacobian = (a, at + K_JA) if side == 0 else (b, at + K_JB)
@@ -112,28 +111,33 @@ def lay_contact(m, t, h, at, x, y, z):
     fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     if bounce < 1.0 and closing < SHARE_OF_SLOW * fall:
         bounce = 0.0
+    m[at + K_RESTS] = 1.0 if bounce == 0.0 else 0.0
     midpoint = t[SCHEME] == MIDPOINT  # what is solved with velocities at the end of the step collides plastically
     m[at + K_BOUNCE] = 0.5 * (1.0 - bounce) * max(0.0, closing) if midpoint else 0.0
     if recall(m, t, at):
-        m[at + K_ARMED] = 1.0
+        m[at + K_ARMED], m[at + K_RUBS] = 1.0, 1.0
         if bounce == 0.0 or not midpoint:  # what rests closes a gap: on midpoints in two steps, and stands still then
             m[at + K_BOUNCE] = max(m[at + K_BOUNCE], (0.5 if midpoint else 1.0) * m[at + K_GAP] / h)
 
 
 def recall(m, t, at):
     """The impulse of the last step, in the present axes of the contact and in its cone; whether there was one."""
-    best, nearest = -1, SAME_PLACE * SAME_PLACE
-    for k in range(int(m[t[AT_TALLY] + N_PAST])):
+    best, nearest, met = -1, SAME_PLACE * SAME_PLACE, False
+    count, start = int(m[t[AT_TALLY] + N_PAST]), int(m[t[AT_TALLY] + N_FOUND])
+    for i in range(count):  # those of two geoms follow one another, and pairs mostly come in the order of the last step
+        k = start + i if start + i < count else start + i - count
         past = t[AT_PAST] + k * PAST_SIZE
-        if m[past] == m[at + K_FIRST] and m[past + 1] == m[at + K_SECOND] and m[past + 8] > 0.0:
-            x, y, z = (
-                m[past + 2] - m[at + K_LOCAL],
-                m[past + 3] - m[at + K_LOCAL + 1],
-                m[past + 4] - m[at + K_LOCAL + 2],
-            )
-            way = x * x + y * y + z * z
-            if way < nearest:
-                best, nearest = past, way
+        if m[past] != m[at + K_FIRST] or m[past + 1] != m[at + K_SECOND]:
+            if met:
+                break
+            continue
+        if not met:
+            met = True
+            m[t[AT_TALLY] + N_FOUND] = float(k)
+        x, y, z = m[past + 2] - m[at + K_LOCAL], m[past + 3] - m[at + K_LOCAL + 1], m[past + 4] - m[at + K_LOCAL + 2]
+        way = x * x + y * y + z * z
+        if way < nearest and m[past + 8] > 0.0:
+            best, nearest = past, way
     for i in range(3):
         m[at + K_P + i] = 0.0
     if best < 0:

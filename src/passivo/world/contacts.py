@@ -6,7 +6,7 @@ For each contact, u its velocity (normal, two tangents) and p its impulse,
 
 with c = (1 − e)/2 times the speed of closing, and c = gap/h for what does not touch yet. The work of contacts is then
 −Σ (mu p_n |u_t| + p_n c): never above 0. They are solved one after the other, forth and back, from the impulses of the
-last step; between two such sweeps a nonlinear conjugate gradient looks ahead. What a sweep leaves unsolved could do
+last step; after each such pair of sweeps the last three are combined to look ahead. What sweeps leave unsolved could do
 work: the guard lets at most as much of it pass as stands in the tank.
 """
 
@@ -16,43 +16,64 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.world.blocks import respond
+    from passivo.world.blocks import divide, respond
     from passivo.world.collide import touch_size
     from passivo.world.table import *
 
 MOST_SWEEPS = 20  # there and back
 SETTLED = 1e-8  # m/s
 SLIDES = 3  # passes for the direction of a slide
+FARTHER = 4.0  # how much longer (squared) a way of the sweeps may get before what is known of them is forgotten
 
 
 def lay_columns(m, t, h):
-    """How V̂ answers the impulse of each contact: columns of W C', and D = C W C'. The factors of the step are there."""
-    vector = t[AT_FREE] + 6 * t[BODIES]
+    """How V̂ answers the impulse of each contact that touches. The factors of the step are there."""
     for k in range(int(m[t[AT_TALLY] + N_TOUCHES])):
         at = t[AT_TOUCHES] + k * touch_size(t)
-        a, b = int(m[at + K_A]), int(m[at + K_B])
-        together = a >= 0 and b >= 0 and t[t[COMPONENT_TABLE] + 2 * a] == t[t[COMPONENT_TABLE] + 2 * b]
-        for i in range(9):
-            m[at + K_D + i] = 0.0
-        for side in range(2):
-            c = a if side == 0 else b
-            if c < 0 or (side == 1 and together):
+        m[at + K_LAID] = 0.0
+        if m[at + K_ARMED] > 0.0:
+            lay_column(m, t, h, at)
+
+
+def lay_column(m, t, h, at):
+    """Columns of W C', and D = C W C', of one contact."""
+    a, b = int(m[at + K_A]), int(m[at + K_B])
+    together = a >= 0 and b >= 0 and t[t[COMPONENT_TABLE] + 2 * a] == t[t[COMPONENT_TABLE] + 2 * b]
+    m[at + K_LAID], m[at + K_OTHER] = 1.0, -1.0 if together else m[at + K_B]
+    for i in range(9):
+        m[at + K_D + i] = 0.0
+    for side in range(2):
+        c, jacobian = (a, at + K_JA) if side == 0 else (b, at + K_JB)
+        column = at + K_COLUMNS + side * COLUMN * t[SPAN]
+        if c < 0 or (side == 1 and together):
+            continue
+        for i in range(3):
+            vector = column + 6 * i
+            if t[t[COMPONENT_TABLE] + 2 * c + 1] == 1:  # a body by itself
+                for n in range(6):
+                    m[vector + n] = m[jacobian + 6 * i + n] / h
+                divide(m, t[AT_BLOCKS] + 36 * c, vector)
+                add_yield(m, at + K_D + i, jacobian, vector)
                 continue
-            for i in range(3):
-                clear(m, t, c, vector)
-                put(m, vector + 6 * c, at + (K_JA if side == 0 else K_JB) + 6 * i)
-                if together:
-                    put(m, vector + 6 * b, at + K_JB + 6 * i)
-                respond(m, t, c, vector)
-                keep(m, t, c, vector, at + K_COLUMNS + side * COLUMN * t[SPAN] + i, h)
-                for j in range(3):
-                    size = along_body(m, at + (K_JA if side == 0 else K_JB) + 6 * j, vector + 6 * c)
-                    if together:
-                        size += along_body(m, at + K_JB + 6 * j, vector + 6 * b)
-                    m[at + K_D + 3 * j + i] += size / h
-        invert(m, at + K_D, at + K_INVERSE)
-        x, y, z = m[at + K_D + 4], m[at + K_D + 8], 0.5 * (m[at + K_D + 5] + m[at + K_D + 7])
-        m[at + K_LAMBDA] = 0.5 * (x + y) + sqrt(0.25 * (x - y) * (x - y) + z * z)
+            vectors = t[AT_FREE] + 6 * t[BODIES]
+            clear(m, t, c, vectors)
+            put(m, vectors + 6 * c, jacobian + 6 * i, h)
+            if together:
+                put(m, vectors + 6 * b, at + K_JB + 6 * i, h)
+            respond(m, t, c, vectors)
+            keep(m, t, c, vectors, vector)
+            add_yield(m, at + K_D + i, jacobian, vectors + 6 * c)
+            if together:
+                add_yield(m, at + K_D + i, at + K_JB, vectors + 6 * b)
+    invert(m, at + K_D, at + K_INVERSE)
+    x, y, z = m[at + K_D + 4], m[at + K_D + 8], 0.5 * (m[at + K_D + 5] + m[at + K_D + 7])
+    m[at + K_LAMBDA] = 0.5 * (x + y) + sqrt(0.25 * (x - y) * (x - y) + z * z)
+
+
+def add_yield(m, d, jacobian, vector):
+    """To a column of D: how fast the contact gives way with the velocity of a body."""
+    for j in range(3):
+        m[d + 3 * j] += along_body(m, jacobian + 6 * j, vector)
 
 
 def along_body(m, row, vector):
@@ -63,27 +84,25 @@ def along_body(m, row, vector):
     return size
 
 
-def put(m, vector, row):
+def put(m, vector, row, h):
     for n in range(6):
-        m[vector + n] += m[row + n]
+        m[vector + n] += m[row + n] / h
 
 
-def clear(m, t, c, vector):
+def clear(m, t, c, vectors):
     """0 for all bodies that hang together with c."""
     first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
     for i in range(count):
-        body = t[t[ORDER_TABLE] + t[first + i]]
         for n in range(6):
-            m[vector + 6 * t[body] + n] = 0.0
+            m[vectors + 6 * t[first + 2 * i + 1] + n] = 0.0
 
 
-def keep(m, t, c, vector, column, h):
+def keep(m, t, c, vectors, column):
     """A column from the answer of the bodies that hang together with c."""
     first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
     for i in range(count):
-        body = t[t[t[ORDER_TABLE] + t[first + i]]]
         for n in range(6):
-            m[column + COLUMN * i + 3 * n] = m[vector + 6 * body + n] / h
+            m[column + COLUMN * i + n] = m[vectors + 6 * t[first + 2 * i + 1] + n]
 
 
 def invert(m, a, b):
@@ -104,20 +123,24 @@ def invert(m, a, b):
 def answer(m, t, at, vectors, x, y, z):
     """The velocities at `vectors` answer an impulse (x, y, z) of a contact."""
     for side in range(2):
-        c = int(m[at + K_A + side])
-        if c < 0 or (side == 1 and m[at + K_A] >= 0.0 and hang_together(t, int(m[at + K_A]), c)):
+        c = int(m[at + (K_A if side == 0 else K_OTHER)])
+        if c < 0:
             continue
         first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
         column = at + K_COLUMNS + side * COLUMN * t[SPAN]
         for i in range(count):
-            body = t[t[t[ORDER_TABLE] + t[first + i]]]
-            for n in range(6):
-                row = column + COLUMN * i + 3 * n
-                m[vectors + 6 * body + n] += m[row] * x + m[row + 1] * y + m[row + 2] * z
+            add_columns(m, vectors + 6 * t[first + 2 * i + 1], column + COLUMN * i, x, y, z)
 
 
-def hang_together(t, a, b):
-    return t[t[COMPONENT_TABLE] + 2 * a] == t[t[COMPONENT_TABLE] + 2 * b]
+def add_columns(m, v, k, x, y, z):
+    """Six numbers more by three columns of six. All are read before the first is written, so that they go together."""
+    p = m[v] + (m[k] * x + m[k + 6] * y + m[k + 12] * z)
+    q = m[v + 1] + (m[k + 1] * x + m[k + 7] * y + m[k + 13] * z)
+    r = m[v + 2] + (m[k + 2] * x + m[k + 8] * y + m[k + 14] * z)
+    u = m[v + 3] + (m[k + 3] * x + m[k + 9] * y + m[k + 15] * z)
+    w = m[v + 4] + (m[k + 4] * x + m[k + 10] * y + m[k + 16] * z)
+    o = m[v + 5] + (m[k + 5] * x + m[k + 11] * y + m[k + 17] * z)
+    m[v], m[v + 1], m[v + 2], m[v + 3], m[v + 4], m[v + 5] = p, q, r, u, w, o
 
 
 def slip(m, at, vectors, i):
@@ -138,6 +161,7 @@ def visit(m, t, h, at):
         if u + m[at + K_GAP] / h >= 0.0:
             return 0.0
         m[at + K_ARMED] = 1.0  # it closes within this step: now, and by the law of impact
+        lay_column(m, t, h, at)
     v, w = slip(m, at, vectors, 1), slip(m, at, vectors, 2)
     a, b, c = m[at + K_P], m[at + K_P + 1], m[at + K_P + 2]
     d, inverse = at + K_D, at + K_INVERSE
@@ -146,14 +170,14 @@ def visit(m, t, h, at):
     w -= m[d + 6] * a + m[d + 7] * b + m[d + 8] * c
     x, y, z, sticks = 0.0, 0.0, 0.0, 0.0
     if u < 0.0:
-        mu = m[at + K_MU]
+        mu = m[at + K_MU] * m[at + K_RUBS]
         x = -(m[inverse] * u + m[inverse + 1] * v + m[inverse + 2] * w)
         y = -(m[inverse + 3] * u + m[inverse + 4] * v + m[inverse + 5] * w)
         z = -(m[inverse + 6] * u + m[inverse + 7] * v + m[inverse + 8] * w)
         if x > 0.0 and y * y + z * z <= mu * mu * x * x:
             sticks = 1.0
         else:
-            x, y, z = slide(m, at, u, v, w, y, z)
+            x, y, z = slide(m, at, mu, u, v, w, y, z)
     m[at + K_P], m[at + K_P + 1], m[at + K_P + 2], m[at + K_STICKS] = x, y, z, sticks
     a, b, c = x - a, y - b, z - c
     if a == 0.0 and b == 0.0 and c == 0.0:
@@ -162,9 +186,9 @@ def visit(m, t, h, at):
     return max(abs(a) * m[d], max(abs(b) * m[d + 4], abs(c) * m[d + 8]))
 
 
-def slide(m, at, u, v, w, y, z):
+def slide(m, at, mu, u, v, w, y, z):
     """Of a contact that slides: friction against the slip that comes out. (y, z): that of one that sticks."""
-    mu, d = m[at + K_MU], at + K_D
+    d = at + K_D
     if mu == 0.0:
         return -u / m[d], 0.0, 0.0
     e, f = m[at + K_P + 1], m[at + K_P + 2]
@@ -208,24 +232,35 @@ def sweep(m, t, h, count):
 
 
 def touch(m, t, h):
-    """Impulses, and V̂ with them; before it stands in RIGHT without them, and its factors in BLOCKS."""
+    """Impulses, and V̂ with them; before it stands in RIGHT without them, and its factors in BLOCKS.
+
+    A contact that is new rubs from the second pair of sweeps on. Otherwise the first to be visited would carry all of
+    the weight and be held by friction, and that would stay as a tension between the corners of a face, near the edge of
+    their cones, where sweeps settle slowly.
+    """
     tally, rights, free = t[AT_TALLY], t[AT_RIGHT], t[AT_FREE]
     count = int(m[tally + N_TOUCHES])
     for i in range(6 * t[BODIES]):
         m[free + i] = m[rights + i]
     lay_columns(m, t, h)
     answer_all(m, t, count)
-    before = 0.0
+    known, before = 0, 0.0
     for s in range(MOST_SWEEPS):
+        fresh = 0.0
         for k in range(count):
             at = t[AT_TOUCHES] + k * touch_size(t)
+            fresh = max(fresh, 1.0 - m[at + K_RUBS])
             for i in range(3):
                 m[at + K_TO + i] = m[at + K_P + i]
         moved = sweep(m, t, h, count)
         m[tally + N_SWEEPS] += 2.0
+        if fresh > 0.0:
+            for k in range(count):
+                m[t[AT_TOUCHES] + k * touch_size(t) + K_RUBS] = 1.0
+            continue
         if moved <= SETTLED or s == MOST_SWEEPS - 1:
             break
-        before = look_ahead(m, t, count, before)
+        known, before = look_ahead(m, t, count, known, before)
     answer_all(m, t, count)  # once more from the start: what rounding left of so many answers is gone
     guard(m, t, count)
 
@@ -240,32 +275,54 @@ def answer_all(m, t, count):
             answer(m, t, at, t[AT_RIGHT], m[at + K_P], m[at + K_P + 1], m[at + K_P + 2])
 
 
-def look_ahead(m, t, count, before):
-    """A step of the nonlinear conjugate gradient whose descent is the sweep: on along the way of the last one."""
-    now = 0.0
+def look_ahead(m, t, count, known, before):
+    """Where the sweeps lead to, from their last three ways (Anderson's acceleration): what combination of them is
+    shortest, in the measure of D, and where it starts. Impulses and V̂ are combined alike, so nothing is answered anew.
+
+    known   how many changes from one pair of sweeps to the next are known
+    before  the size of the way of the pair before
+    Returns both for the next time.
+    """
+    now, a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for k in range(count):
         at = t[AT_TOUCHES] + k * touch_size(t)
         for i in range(3):
-            way = m[at + K_P + i] - m[at + K_TO + i]
-            now += way * way * m[at + K_D + 4 * i]
-    beta = now / before if before > 0.0 else 0.0
-    on = beta <= 1.0
+            way, weight = m[at + K_P + i] - m[at + K_TO + i], m[at + K_D + 4 * i]
+            x, y = way - m[at + K_WENT + i], m[at + K_SHORTER + i]
+            now += weight * way * way
+            a += weight * x * x
+            b += weight * x * y
+            c += weight * y * y
+            e += weight * x * way
+            f += weight * y * way
+    if now > FARTHER * before:
+        known = 0
+    one, two = 0.0, 0.0
+    if known > 1 and a * c - b * b > 1e-9 * a * c:
+        one, two = (e * c - f * b) / (a * c - b * b), (f * a - e * b) / (a * c - b * b)
+    elif known > 0 and a > 0.0:
+        one = e / a
     for k in range(count):
         at = t[AT_TOUCHES] + k * touch_size(t)
-        a, b, c = m[at + K_WAY], m[at + K_WAY + 1], m[at + K_WAY + 2]
-        if on and before > 0.0 and m[at + K_P] > 0.0:
-            answer(m, t, at, t[AT_RIGHT], beta * a, beta * b, beta * c)
-            m[at + K_P] += beta * a
-            m[at + K_P + 1] += beta * b
-            m[at + K_P + 2] += beta * c
         for i in range(3):
-            m[at + K_WAY + i] = m[at + K_P + i] - m[at + K_TO + i] if on else 0.0
-    return now
+            way, reached = m[at + K_P + i] - m[at + K_TO + i], m[at + K_P + i]
+            last, older = reached - m[at + K_REACHED + i], m[at + K_FURTHER + i]
+            m[at + K_SHORTER + i] = way - m[at + K_WENT + i]
+            m[at + K_FURTHER + i], m[at + K_REACHED + i], m[at + K_WENT + i] = last, reached, way
+            m[at + K_P + i] = reached - one * last - two * older
+    v, reached, further = t[AT_RIGHT], t[AT_FREE] + 12 * t[BODIES], t[AT_FREE] + 18 * t[BODIES]
+    for i in range(6 * t[BODIES]):
+        x, last, older = m[v + i], m[v + i] - m[reached + i], m[further + i]
+        m[further + i], m[reached + i] = last, x
+        m[v + i] = x - one * last - two * older
+    return known + 1, now
 
 
 def work_of(m, at, vectors):
     """Joules that a contact brings into the motion, at the velocities at `vectors`."""
     work = 0.0
+    if m[at + K_P] == 0.0:
+        return work
     for i in range(3):
         work += m[at + K_P + i] * slip(m, at, vectors, i)
     return work
@@ -273,13 +330,12 @@ def work_of(m, at, vectors):
 
 def guard(m, t, count):
     """No more work than the tank can pay: else impulses that hang together shrink until they do none."""
-    total, size = 0.0, 0.0
+    total, size, tank = 0.0, 0.0, m[t[AT_STATE] + t[TANK_STATE]]
     for k in range(count):
         work = work_of(m, t[AT_TOUCHES] + k * touch_size(t), t[AT_RIGHT])
         total += work
         size += abs(work)
-    tank = m[t[AT_STATE] + t[TANK_STATE]]
-    if total <= tank + 4.0 * EPSILON * (size + rounding(m, t, count)):
+    if total <= tank or total <= tank + 4.0 * EPSILON * (size + rounding(m, t, count)):
         return
     m[t[AT_TALLY] + N_GUARDED] = 1.0
     label(m, t, count)
@@ -372,8 +428,8 @@ def press(m, t, h):
                         m[t[AT_RIGHT] + 6 * c + n] += m[jacobian + 6 * i + n] * force
 
 
-INLINE = (along_body, put, hang_together, slip, first_of)
+INLINE = (along_body, add_yield, put, slip, add_columns, first_of)
 KERNELS = (
-    clear, keep, invert, answer, lay_columns, slide, visit, sweep, answer_all, look_ahead, work_of, terms, rounding,
-    label, label_of, guard, touch, press,
+    clear, keep, invert, answer, lay_column, lay_columns, slide, visit, sweep, answer_all, look_ahead, work_of, terms,
+    rounding, label, label_of, guard, touch, press,
 )  # fmt: skip

@@ -1,7 +1,9 @@
 """The compiled core of all worlds: one module for the whole machine, whatever the world is made of.
 
 Machine code calls it by address. Called as a function of Numba it would be linked into every entry of every module, and
-optimised again there: 4 s of compiling for each new make of world.
+optimised again there: 4 s of compiling for each new make of world. Memory and table are bare pointers: of an array
+Numba hands seven numbers on from kernel to kernel, and asks at every access whether the index is negative. That was
+half of the time of a step.
 """
 
 from __future__ import annotations
@@ -22,13 +24,12 @@ CALLED = {  # entry -> arguments after the memory and the table, and what it ret
     "world_output": ("", "void"),
 }
 KINDS = {"h": "float64", "place": "int64", "way": "int64", "width": "int64"}
-ROOM = 1 << 40  # of arrays whose length nobody asks for
 HEADER = """
 from llvmlite.binding import add_symbol
-from numba import carray, cfunc
+from numba import cfunc
 from passivo.kernel.foreign import call_two, doubles_at, integers_at
 """
-PLAIN_HEADER = "from passivo.kernel.foreign_plain import call_two, carray, doubles_at, integers_at"
+PLAIN_HEADER = "from passivo.kernel.foreign_plain import call_two, doubles_at, integers_at"
 
 
 def core(engine: str) -> ModuleType:
@@ -61,7 +62,7 @@ def _called(name: str) -> str:
     """An entry by address, with a name for the linker."""
     returned, arguments, kinds = _signature(name)
     types = ", ".join(["CPointer(float64)", "CPointer(int64)", *kinds])
-    call = f"{name}({', '.join([f'carray(m, {ROOM})', f'carray(t, {ROOM})', *arguments])})"
+    call = f"{name}({', '.join(['m', 't', *arguments])})"
     return f'''
 
 @cfunc("{returned}({types})", cache=True, error_model="numpy")

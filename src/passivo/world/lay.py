@@ -79,7 +79,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     layout.take("TOUCHES", room * (T.K_COLUMNS + 2 * T.COLUMN * span))
     layout.take("PAST", room * T.PAST_SIZE)
     layout.take("TALLY", T.N_SIZE)
-    layout.take("FREE", 6 * len(bodies) + max(6 * len(bodies), 9))
+    layout.take("FREE", 4 * 6 * len(bodies))
     layout.take("LABELS", len(bodies))
     figures = _Figures(layout.take("FIGURES", len(world.figures)))
     options = method.world_options()
@@ -136,9 +136,10 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         for group in groups:
             if id(group) not in places:
                 places[id(group)] = at
-                at += len(group)
+                at += 2 * len(group)
         table += [number for group in groups for number in (places[id(group)], len(group))]
-        table += [place for members in {id(group): group for group in groups}.values() for place in members]
+        distinct = {id(group): group for group in groups}.values()
+        table += [number for group in distinct for place in group for number in (place, plan.order[place][0])]
     for name, value in header.items():
         table[getattr(T, name)] = int(value)
     assert tuple(params)[:3] == GRAVITY

@@ -1,10 +1,10 @@
 """After the impulses of a step: what sticks stands still, the joules are booked, penetration is repaired (spec 4.5).
 Kernels.
 
-The velocities at the end of a step keep a part that changes sign from step to step; where a contact sticks it is taken
-out, by impulses along the surface that can only lower the kinetic energy. What contacts lose fills the tank up to its
-cap; penetration is repaired by displacements, whose joules (weights that are lifted, springs that are stretched) come
-out of the tank.
+The velocities at the end of a step keep a part that changes sign from step to step; where a contact sticks or rests it
+is taken out, by impulses that can only lower the kinetic energy. What rests then has the same impulses in every step,
+and the sweeps begin with them. What contacts lose fills the tank up to its cap; penetration is repaired by
+displacements, whose joules (weights that are lifted, springs that are stretched) come out of the tank.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.books import world_difference
     from passivo.world.collide import touch_size
-    from passivo.world.contacts import along_body, answer, invert, slip, terms
+    from passivo.world.contacts import add_columns, along_body, answer, invert, lay_column, slip, terms
     from passivo.world.poses import spin_on
     from passivo.world.table import *
 
-HOLDS = 4  # sweeps that take slip out of what sticks
+HOLDS = 4  # sweeps that take velocities out of what is held
+QUIET = 1e-8  # m/s that are left
 REPAIRS = 8
 MENDED = 0.2  # of the depth, in a step
 RESERVE = 0.01  # share of the tank's cap that repair leaves to what the sweeps do not solve
@@ -36,16 +37,32 @@ def free_ends(m, t, at):
 
 
 def hold(m, t):
-    """Take the slip at the end of the step out of what sticks. Its joules are added to those of friction."""
-    invert_inertias(m, t)
-    count, lost = int(m[t[AT_TALLY] + N_TOUCHES]), 0.0
+    """Take out of the velocities at the end of the step what contacts do not let pass: the slip of what sticks, and the
+    normal velocity of what rests. Its joules are lost at contacts."""
+    count, laid = int(m[t[AT_TALLY] + N_TOUCHES]), False
+    for k in range(count):
+        m[t[AT_TOUCHES] + k * touch_size(t) + K_STILL] = 0.0
     for s in range(HOLDS):
+        moved = 0.0
         for i in range(count):
-            k = i if s % 2 == 0 else count - 1 - i
-            at = t[AT_TOUCHES] + k * touch_size(t)
-            if m[at + K_STICKS] > 0.0 and m[at + K_P] > 0.0 and free_ends(m, t, at):
-                lost += hold_one(m, t, at)
-    m[t[AT_TALLY] + N_FRICTION] += lost
+            at = t[AT_TOUCHES] + (i if s % 2 == 0 else count - 1 - i) * touch_size(t)
+            if m[at + K_P] <= 0.0 or (m[at + K_STICKS] == 0.0 and m[at + K_RESTS] == 0.0) or not free_ends(m, t, at):
+                continue
+            u = last_slip(m, t, at, 0) if m[at + K_RESTS] > 0.0 else 0.0
+            v = last_slip(m, t, at, 1) if m[at + K_STICKS] > 0.0 else 0.0
+            w = last_slip(m, t, at, 2) if m[at + K_STICKS] > 0.0 else 0.0
+            size = max(abs(u), max(abs(v), abs(w)))
+            if size <= QUIET:
+                continue
+            moved = max(moved, size)
+            if not laid:
+                laid = True
+                invert_inertias(m, t)
+            if m[at + K_STILL] == 0.0:
+                lay_still(m, t, at)
+            hold_one(m, t, at, u, v, w)
+        if moved == 0.0:
+            break
 
 
 def invert_inertias(m, t):
@@ -69,55 +86,66 @@ def last_slip(m, t, at, i):
     return u
 
 
-def yields(m, t, at, i, j):
-    """How much component i of u answers an impulse along component j, by mass alone."""
-    size = 0.0
+def mass_of(m, t, c):
+    return m[t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + MASS]
+
+
+def lay_still(m, t, at):
+    """How free bodies answer an impulse by mass alone, times their mass: what is left says only how they are shaped.
+
+    Behind it stands the inverse of how u answers, for the directions that are held, and how the normal one answers
+    where all masses are 1.
+    """
+    m[at + K_STILL], m[at + K_CALM_NORMAL] = 1.0, 0.0
+    d = t[AT_FREE] + 6 * t[BODIES]
+    for i in range(9):
+        m[d + i] = 0.0
     for side in range(2):
         c = int(m[at + K_A + side])
         if c < 0:
             continue
-        mass = m[t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + MASS]
-        p, q = at + (K_JA if side == 0 else K_JB) + 6 * i, at + (K_JA if side == 0 else K_JB) + 6 * j
+        mass, jacobian = mass_of(m, t, c), at + (K_JA if side == 0 else K_JB)
         inverse = t[AT_FRAMES] + c * F_SIZE + F_INVERSE
-        for k in range(3):
-            size += m[p + k] * m[q + k] / mass
-            for n in range(3):
-                size += m[p + 3 + k] * m[inverse + 3 * k + n] * m[q + 3 + n]
-    return size
+        for i in range(3):
+            row, column = jacobian + 6 * i, at + K_CALM + 18 * side + 6 * i
+            for k in range(3):
+                m[column + k] = m[row + k]
+                m[column + 3 + k] = mass * (
+                    m[inverse + 3 * k] * m[row + 3]
+                    + m[inverse + 3 * k + 1] * m[row + 4]
+                    + m[inverse + 3 * k + 2] * m[row + 5]
+                )
+            for j in range(3):
+                m[d + 3 * j + i] += along_body(m, jacobian + 6 * j, column) / mass
+        m[at + K_CALM_NORMAL] += along_body(m, jacobian, at + K_CALM + 18 * side)
+    for i in range(3):
+        if m[at + (K_RESTS if i == 0 else K_STICKS)] == 0.0:
+            for j in range(3):
+                m[d + 3 * i + j], m[d + 3 * j + i] = 0.0, 0.0
+            m[d + 4 * i] = 1.0
+    invert(m, d, at + K_CALM_INVERSE)
 
 
-def strike(m, t, at, x, y):
-    """An impulse along the surface changes the velocities at the end of the step."""
+def hold_one(m, t, at, u, v, w):
+    """Take these velocities out of one contact."""
+    d = at + K_CALM_INVERSE
+    x = -(m[d] * u + m[d + 1] * v + m[d + 2] * w)
+    y = -(m[d + 3] * u + m[d + 4] * v + m[d + 5] * w)
+    z = -(m[d + 6] * u + m[d + 7] * v + m[d + 8] * w)
     for side in range(2):
         c = int(m[at + K_A + side])
-        if c < 0:
-            continue
-        mass = m[t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + MASS]
-        p, q = at + (K_JA if side == 0 else K_JB) + 6, at + (K_JA if side == 0 else K_JB) + 12
-        speed = t[AT_NEXT] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE] + V
-        inverse = t[AT_FRAMES] + c * F_SIZE + F_INVERSE
-        for k in range(3):
-            m[speed + k] += (x * m[p + k] + y * m[q + k]) / mass
-            for n in range(3):
-                m[speed + 3 + k] += m[inverse + 3 * k + n] * (x * m[p + 3 + n] + y * m[q + 3 + n])
-
-
-def hold_one(m, t, at):
-    """Take the slip of one contact out; returns the joules that this loses."""
-    u, v = last_slip(m, t, at, 1), last_slip(m, t, at, 2)
-    a, b, c = yields(m, t, at, 1, 1), yields(m, t, at, 1, 2), yields(m, t, at, 2, 2)
-    share = 1.0 / (a * c - b * b)
-    x, y = -(c * u - b * v) * share, -(a * v - b * u) * share
-    strike(m, t, at, x, y)
-    lost = -0.5 * (x * (u + last_slip(m, t, at, 1)) + y * (v + last_slip(m, t, at, 2)))
-    m[t[AT_SCALE] + KINETIC] += abs(x) * terms(m, t, at, 1) + abs(y) * terms(m, t, at, 2)
-    return lost
+        if c >= 0:
+            speed, share = t[AT_NEXT] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE] + V, 1.0 / mass_of(m, t, c)
+            add_columns(m, speed, at + K_CALM + 18 * side, share * x, share * y, share * z)
+    m[t[AT_TALLY] + (N_FRICTION if m[at + K_STICKS] > 0.0 else N_IMPACT)] -= 0.5 * (x * u + y * v + z * w)
+    for i in range(3):
+        m[t[AT_SCALE] + KINETIC] += abs(x if i == 0 else (y if i == 1 else z)) * terms(m, t, at, i)
 
 
 def book_contacts(m, t, h):
     """Joules of contacts: out of the motion, into the tank, and what it cannot hold is lost."""
     tally, received, lost, scale = t[AT_TALLY], t[AT_RECEIVED], t[AT_LOST], t[AT_SCALE]
-    impact, friction = 0.0, m[tally + N_FRICTION]
+    impact, friction = m[tally + N_IMPACT], m[tally + N_FRICTION]  # of what was held
     for k in range(int(m[tally + N_TOUCHES])):
         at = t[AT_TOUCHES] + k * touch_size(t)
         m[tally + N_DEPTH] = max(m[tally + N_DEPTH], -m[at + K_GAP])
@@ -195,15 +223,37 @@ def plan_repair(m, t, h, count):
         return False
     for i in range(6 * t[BODIES]):
         m[way + i] = 0.0
+    invert_inertias(m, t)
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if free_ends(m, t, at):
+            if m[at + K_STILL] == 0.0:
+                lay_still(m, t, at)
+        elif m[at + K_LAID] == 0.0:
+            lay_column(m, t, h, at)
     for s in range(REPAIRS):
         for i in range(count):
             at = t[AT_TOUCHES] + (i if s % 2 == 0 else count - 1 - i) * touch_size(t)
-            size = m[at + K_TO] + (m[at + K_WAY] - slip(m, at, way, 0)) / m[at + K_D]
-            size = max(0.0, size)
+            yields = m[at + K_CALM_NORMAL] if free_ends(m, t, at) else m[at + K_D]
+            size = max(0.0, m[at + K_TO] + (m[at + K_WAY] - slip(m, at, way, 0)) / yields)
             if size != m[at + K_TO]:
-                answer(m, t, at, way, size - m[at + K_TO], 0.0, 0.0)
+                part(m, t, at, way, size - m[at + K_TO])
                 m[at + K_TO] = size
     return True
+
+
+def part(m, t, at, way, size):
+    """Displace the bodies of a contact along its normal. Free ones as if all were equally heavy: of a heavy body on a
+    light one both then move alike, and few sweeps are enough. Others as they answer impulses: stiff springs are hardly
+    stretched."""
+    if not free_ends(m, t, at):
+        answer(m, t, at, way, size, 0.0, 0.0)
+        return
+    for side in range(2):
+        c = int(m[at + K_A + side])
+        if c >= 0:
+            for n in range(6):
+                m[way + 6 * c + n] += m[at + K_CALM + 18 * side + n] * size
 
 
 def repaired(m, t, h, share):
@@ -245,8 +295,8 @@ def tell_contacts(m, t, h):
     m[told + 9] += h * m[tally + N_DEBIT]
 
 
-INLINE = (free_ends, steps_of)
+INLINE = (free_ends, mass_of, steps_of)
 KERNELS = (
-    invert_inertias, last_slip, yields, strike, hold_one, hold, book_contacts, plan_repair, repaired, repair,
+    invert_inertias, last_slip, lay_still, hold_one, hold, book_contacts, part, plan_repair, repaired, repair,
     tell_contacts,
 )  # fmt: skip

@@ -55,10 +55,12 @@ AT_REACH = 43  # figures: how far each body reaches
 AT_TOUCHES = 44
 AT_PAST = 45
 AT_TALLY = 46
-AT_FREE = 47  # V̂ without contacts; then as much room for one vector more
+AT_FREE = 47  # V̂ without contacts; then as much room for an answer, and for what two sweeps made of V̂
 AT_LABELS = 48
 GEOM_TABLE = 49  # the body of each geom, −1 for the world
-COMPONENT_TABLE = 50  # for each body: where places in the order stand of all that is tied to it, and how many
+COMPONENT_TABLE = (
+    50  # for each body: where all stand that are tied to it, each as its place in the order and itself; how many
+)
 SPAN = 51  # bodies of the largest component
 TANK_STATE = 52
 TANK_PARAM = 53
@@ -193,9 +195,21 @@ K_D = 62  # how u answers p
 K_INVERSE = 71
 K_STICKS = 80
 K_LAMBDA = 81  # largest eigenvalue of the tangential part of D
-K_TO = 82  # impulse to which the sweeps tend, and their last way
-K_WAY = 85
-K_COLUMNS = 88  # how V̂ of a's component answers p, 6 × 3 for each of its bodies; then of b's
+K_TO = 82  # impulse from which the last sweeps started
+K_WAY = 85  # and how far they moved it
+K_RESTS = 88  # whether it does not bounce
+K_RUBS = 89  # whether friction acts already: of one that is new not in the first sweeps
+K_LAID = 90  # whether its columns are there
+K_OTHER = 91  # b, or −1 where b hangs together with a and moves with it
+K_REACHED = 92  # where the sweeps before the last came to, and their way; how both changed from one to the next
+K_WENT = 95
+K_FURTHER = 98
+K_SHORTER = 101
+K_STILL = 104  # whether it is laid how velocities at the end of the step answer
+K_CALM = 105  # 6 numbers for each direction; of a, then of b
+K_CALM_INVERSE = 141
+K_CALM_NORMAL = 150
+K_COLUMNS = 152  # how V̂ of a's component answers p, for each of its bodies 6 numbers for each direction; then of b's
 COLUMN = 18
 
 # of a contact of the last step
@@ -214,4 +228,5 @@ N_IMPACT = 8  # joules
 N_FRICTION = 9
 N_LIVE = 10  # contacts with an impulse
 N_DEBIT = 11  # joules of leaks of joints that were settled
-N_SIZE = 12
+N_FOUND = 12  # where the last contact stood that was known again
+N_SIZE = 14
