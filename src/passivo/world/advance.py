@@ -230,8 +230,9 @@ def solve(m, t, h):
                 return UNCONVERGED
             newton = False  # pushed together so hard that they buckle: the plain way may still settle
             continue
-        if touching and p < TOUCHING_PASSES:
-            touch(m, t, h)
+        status = touch(m, t, h) if touching and p < TOUCHING_PASSES else OK
+        if status != OK:
+            return status
         moved = settle(m, t, h)
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
