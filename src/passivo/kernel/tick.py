@@ -14,6 +14,8 @@ OUTSIDE = 2
 NOT_FINITE = 3
 BAD_INPUT = 4
 CROWDED = 5  # more contacts than there is room for
+OVERCROWDED = 6  # more than an exact solver takes
+UNSOLVED = 7  # impulses at contacts that do not fulfil their conditions
 
 
 def commit(m):

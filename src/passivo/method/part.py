@@ -190,6 +190,16 @@ class CompiledPart:
                     f"more contacts than there is room for, {where}. Make room for more: "
                     "pv.World(most_contacts=...), or give bodies fewer shapes"
                 )
+            case tick.OVERCROWDED:
+                message = f"more contacts than {self.method} solves, {where}. Take contact='sweeps', or fewer bodies"
+                return ConvergenceError(message, time=time, state=state)
+            case tick.UNSOLVED:
+                residual = float(self.memory[self.module.DEFECT])
+                message = (
+                    f"{self.method} found no impulses that fulfil the law of contact, {where} (residual {residual:.3g} "
+                    "of the largest velocity). Take contact='sweeps', or the other exact solver"
+                )
+                return ConvergenceError(message, time=time, state=state, residual=residual)
             case _:
                 message = f"the next state or its energy is NaN or infinite, {where}. Take a smaller step"
         return NonFiniteError(message, time=time, state=state)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from passivo.errors import MethodError
+from passivo.errors import MethodError, nearest, quoted
 from passivo.method.one_stage import OneStage
 
 if TYPE_CHECKING:
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from passivo.model.form import Form
 
 WORLD_MIDPOINT = 0  # as `world/table.py` numbers its schemes
+SOLVERS = ("sweeps", "lemke", "interior")  # as `world/core.py` has them
+MOST_DIRECTIONS = 32
 
 
 @dataclass(frozen=True)
@@ -27,10 +29,16 @@ class PassiveMidpoint(OneStage):
     resolve  of a world: 0 makes joints for the turn that the last steps foretell and leaves a small leak, which the
              ledger shows; 1 solves them once more with the turn just found; 2 until nothing moves, and leaves none.
              Where bodies touch, the leak of 0 and 1 is taken out of the motion again (`run.contacts.debit`)
+    contact  of a world: "sweeps" solves contacts one after the other until they agree, the fast way for any number;
+             "lemke" and "interior" solve them all at once to rounding, at most 32 that touch, and refuse a step whose
+             impulses do not fulfil the law of contact: references for small scenes. "lemke" pivots, friction in a
+             pyramid of `directions`; "interior" descends inside the circular cone, as the sweeps have it
     """
 
     order: int = 2  # type: ignore[misc]
     resolve: int = 0
+    contact: str = "sweeps"
+    directions: int = 8
 
     preserves: ClassVar = ("energy", "quadratic energy")
     applies: ClassVar = "constant masses"
@@ -42,6 +50,20 @@ class PassiveMidpoint(OneStage):
             value = getattr(self, option)
             if isinstance(value, bool) or not isinstance(value, int) or value not in known:
                 raise MethodError(f"PassiveMidpoint's {option} is {' or '.join(map(str, known))}, not {value!r}")
+        if self.contact not in SOLVERS:
+            raise MethodError(
+                f"PassiveMidpoint's contact is {', '.join(map(repr, SOLVERS))}, not {quoted(self.contact)}; "
+                + nearest(str(self.contact), SOLVERS)
+            )
+        k = self.directions
+        if isinstance(k, bool) or not isinstance(k, int) or k % 2 or not 4 <= k <= MOST_DIRECTIONS:
+            raise MethodError(
+                f"PassiveMidpoint's directions are an even number from 4 to {MOST_DIRECTIONS}, not {quoted(k)}"
+            )
+        if k != 8 and self.contact != "lemke":
+            raise MethodError(
+                f"directions={k} are those of Lemke's pyramid; say contact='lemke', or leave directions out"
+            )
 
     def world_options(self) -> dict[str, int]:
         exact = self.resolve == 2
@@ -50,6 +72,8 @@ class PassiveMidpoint(OneStage):
             "PREDICTS": int(self.order == 2),
             "RESOLVES": 0 if exact else self.resolve,
             "EXACT_JOINTS": int(exact),
+            "SOLVER": SOLVERS.index(self.contact),
+            "DIRECTIONS": self.directions if self.contact == "lemke" else 0,
         }
 
     def form_of(self, model: Any) -> Form:

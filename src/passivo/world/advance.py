@@ -242,8 +242,9 @@ def solve(m, t, h):
                 return UNCONVERGED
             newton = False  # pushed together so hard that they buckle: the plain way may still settle
             continue
-        if touching and p < TOUCHING_PASSES:
-            touch(m, t, h)
+        status = touch(m, t, h) if touching and p < TOUCHING_PASSES else OK
+        if status != OK:
+            return status
         if p == resolves == 0 and t[CONTACTS] > 0 and t[TIES] > 0 and h * surprise(m, t) > SURPRISE:
             resolves = 1
         moved = settle(m, t, h)

@@ -16,6 +16,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.kernel.tick import OK
     from passivo.world.blocks import divide, respond
     from passivo.world.collide import touch_size
     from passivo.world.table import *
@@ -232,17 +233,27 @@ def sweep(m, t, h, count):
 
 
 def touch(m, t, h):
-    """Impulses, and V̂ with them; before it stands in RIGHT without them, and its factors in BLOCKS.
+    """Impulses, and V̂ with them; before it stands in RIGHT without them, and its factors in BLOCKS. OK, or why not."""
+    rights, free = t[AT_RIGHT], t[AT_FREE]
+    count = int(m[t[AT_TALLY] + N_TOUCHES])
+    for i in range(6 * t[BODIES]):
+        m[free + i] = m[rights + i]
+    lay_columns(m, t, h)
+    status = impulses(m, t, h, count)
+    if status == OK:
+        answer_all(m, t, count)  # once more from the start: what rounding left of so many answers is gone
+        guard(m, t, count)
+    return status
+
+
+def impulses(m, t, h, count):
+    """Sweeps until nothing moves; the guard has what they leave. The exact solvers have an `impulses` in its place.
 
     A contact that is new rubs from the second pair of sweeps on. Otherwise the first to be visited would carry all of
     the weight and be held by friction, and that would stay as a tension between the corners of a face, near the edge of
     their cones, where sweeps settle slowly.
     """
-    tally, rights, free = t[AT_TALLY], t[AT_RIGHT], t[AT_FREE]
-    count = int(m[tally + N_TOUCHES])
-    for i in range(6 * t[BODIES]):
-        m[free + i] = m[rights + i]
-    lay_columns(m, t, h)
+    tally = t[AT_TALLY]
     answer_all(m, t, count)
     known, before = 0, 0.0
     for s in range(MOST_SWEEPS):
@@ -261,8 +272,7 @@ def touch(m, t, h):
         if moved <= SETTLED or s == MOST_SWEEPS - 1:
             break
         known, before = look_ahead(m, t, count, known, before)
-    answer_all(m, t, count)  # once more from the start: what rounding left of so many answers is gone
-    guard(m, t, count)
+    return OK
 
 
 def answer_all(m, t, count):
@@ -430,6 +440,7 @@ def press(m, t, h):
 
 INLINE = (along_body, add_yield, put, slip, add_columns, first_of)
 KERNELS = (
-    clear, keep, invert, answer, lay_column, lay_columns, slide, visit, sweep, answer_all, look_ahead, work_of, terms,
+    clear, keep, invert, answer, lay_column, lay_columns, slide, visit, sweep, answer_all, look_ahead, impulses,
+    work_of, terms,
     rounding, label, label_of, guard, touch, press,
 )  # fmt: skip

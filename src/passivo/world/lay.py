@@ -9,7 +9,7 @@ import numpy as np
 from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.world import table as T
-from passivo.world.core import imports
+from passivo.world.core import SOLVERS, imports
 from passivo.world.names import BODY_PARAMETERS, CONTACT_ROWS, GRAVITY, TANK
 from passivo.world.order import Elimination
 from passivo.world.parts import KINDS
@@ -26,7 +26,7 @@ SECTIONS = {  # of the header of the table, and of the memory
     "AT_ENERGY": "ENERGY", "AT_HEIGHT": "HEIGHT", "AT_PASSES": "ITERATION", "AT_FRAMES": "FRAMES",
     "AT_ROWS": "TIE_ROWS", "AT_BLOCKS": "BLOCKS_OF_BODIES", "AT_RIGHT": "RIGHT_SIDE",
     "AT_RECORDED": "RECORDED", "AT_NOISE": "RECORDED_NOISE", "AT_TOUCHES": "TOUCHES", "AT_PAST": "PAST",
-    "AT_TALLY": "TALLY", "AT_FREE": "FREE", "AT_LABELS": "LABELS",
+    "AT_TALLY": "TALLY", "AT_FREE": "FREE", "AT_LABELS": "LABELS", "AT_EXACT": "EXACT", "AT_DEFECT": "DEFECT",
 }  # fmt: skip
 LEAVES = """
 def advance(m, h):
@@ -81,15 +81,19 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     layout.take("TALLY", T.N_SIZE)
     layout.take("FREE", 4 * 6 * len(bodies))
     layout.take("LABELS", len(bodies))
-    figures = _Figures(layout.take("FIGURES", len(world.figures)))
     options = method.world_options()
+    chosen = options.pop("SOLVER", 0)
+    solver = list(SOLVERS)[chosen if room else 0]
     exact_joints = options.pop("EXACT_JOINTS", 0) == 1
+    most, size = _exact_room(solver, room, options)
+    layout.take("EXACT", size)
+    figures = _Figures(layout.take("FIGURES", len(world.figures)))
 
     header = dict.fromkeys(_header_names(), 0)
     header |= {name: layout.sections[section] for name, section in SECTIONS.items()}
     header |= {"BODIES": len(bodies), "CARRIERS": len(carriers), "TIES": len(ties), "TAPS": len(world.taps)}
     header |= {"INPUTS": world.width, "ROW_COUNT": len(form.rows), "BLOCKS": len(plan.blocks)}
-    header |= {"STATE_COUNT": len(world.states), **options}
+    header |= {"STATE_COUNT": len(world.states), "MOST_EXACT": most, **options}
     table = [0] * T.HEADER
     inputs = _offsets(world)
     params = {name: i for i, name in enumerate(world.params)}
@@ -150,7 +154,16 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     numbers["TABLE"] = np.array(table, dtype=np.int64)
     # what a step by increments of the states would need
     leaves = ["def inside(m):\n    return True", "def end_gradient(m):\n    pass", *_leaves()]
-    return Piece(numbers, leaves, (A.enter, A.book, *tick.KERNELS), imports(engine))
+    return Piece(numbers, leaves, (A.enter, A.book, *tick.KERNELS), imports(engine, solver))
+
+
+def _exact_room(solver: str, room: int, options: dict[str, int]) -> tuple[int, int]:
+    """For how many contacts an exact solver gets room, and how many numbers that is."""
+    if not SOLVERS[solver]:
+        return 0, 0
+    exact, file = SOLVERS[solver]
+    most = min(room, file.MOST)
+    return most, exact.exact_size(most) + file.solver_size(most, options["DIRECTIONS"])
 
 
 class _Figures:

@@ -81,7 +81,8 @@ class Names:
     @cached_property
     def recorded(self) -> tuple[str, ...]:
         """Of each bond the largest gap at the end of the step, and the mean force on its first body; of all contacts
-        together their number, depth, slip, normal force, sweeps, whether the guard acted, and joules."""
+        together their number, depth, slip, normal force, sweeps (of exact solvers pivots or iterations), whether the
+        guard acted, and joules."""
         bonds = tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
         return (*bonds, *(f"contacts.{name}" for name in CONTACT_RECORDS if self.touches))
 

@@ -68,7 +68,11 @@ REPAIR_ROW = 54
 IMPACT_ROW = 55
 FRICTION_ROW = 56
 TOLD_CONTACTS = 57  # within what is recorded
-HEADER = 58
+AT_EXACT = 58  # the problem of an exact solver
+MOST_EXACT = 59  # contacts that it takes
+DIRECTIONS = 60  # of its friction pyramid; 0 for the circle
+AT_DEFECT = 61
+HEADER = 62
 
 EPSILON = 2.0**-52
 
