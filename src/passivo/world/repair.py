@@ -109,6 +109,7 @@ def hold_one(m, t, at):
     share = 1.0 / (a * c - b * b)
     x, y = -(c * u - b * v) * share, -(a * v - b * u) * share
     strike(m, t, at, x, y)
+    tell_push(m, t, at, 0.0, x, y)
     lost = -0.5 * (x * (u + last_slip(m, t, at, 1)) + y * (v + last_slip(m, t, at, 2)))
     m[t[AT_SCALE] + KINETIC] += abs(x) * terms(m, t, at, 1) + abs(y) * terms(m, t, at, 2)
     return lost
@@ -129,6 +130,7 @@ def book_contacts(m, t, h):
         v, w = m[at + K_U + 1], m[at + K_U + 2]
         impact -= m[at + K_P] * m[at + K_U]
         friction -= m[at + K_P + 1] * v + m[at + K_P + 2] * w
+        tell_push(m, t, at, m[at + K_P], m[at + K_P + 1], m[at + K_P + 2])
         m[tally + N_LIVE] += 1.0
         m[tally + N_FORCE] += m[at + K_P] / h
         m[tally + N_SLIP] = max(m[tally + N_SLIP], sqrt(v * v + w * w))
@@ -230,6 +232,18 @@ def steps_of(m, t):
         m[t[AT_STEP] + i] = m[t[AT_NEXT] + i] - m[t[AT_STATE] + i]
 
 
+def tell_push(m, t, at, x, y, z):
+    """An impulse of a contact into the records of its bodies: force in world axes and torque in their own, times h."""
+    for side in range(2):
+        c, jacobian = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB)
+        if c >= 0:
+            told, noise = t[AT_RECORDED] + t[TOLD_WRENCHES] + 6 * c, t[AT_NOISE] + t[TOLD_WRENCHES] + 6 * c
+            for n in range(6):
+                u, v, w = m[jacobian + n] * x, m[jacobian + 6 + n] * y, m[jacobian + 12 + n] * z
+                m[told + n] += u + v + w
+                m[noise + n] += (abs(u) + abs(v) + abs(w)) / m[t[AT_NEXT]]  # the size of the step
+
+
 def tell_contacts(m, t, h):
     """What a run records of contacts, in the order of `names.py`; each times h, for the mean over the step."""
     tally, told = t[AT_TALLY], t[AT_RECORDED] + t[TOLD_CONTACTS]
@@ -246,6 +260,6 @@ def tell_contacts(m, t, h):
 
 INLINE = (free_ends, steps_of)
 KERNELS = (
-    invert_inertias, last_slip, yields, strike, hold_one, hold, book_contacts, plan_repair, repaired, repair,
+    invert_inertias, last_slip, yields, strike, tell_push, hold_one, hold, book_contacts, plan_repair, repaired, repair,
     tell_contacts,
 )  # fmt: skip
