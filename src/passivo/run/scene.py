@@ -153,10 +153,10 @@ def colour_of(k: int) -> tuple[int, int, int]:
 
 
 class Scene:
-    """All worlds of a run in one space."""
+    """All worlds of one run or several in one space."""
 
-    def __init__(self, run: Run | NetworkRun):
-        parts = [run] if isinstance(run, Run) else list(run.runs.values())
+    def __init__(self, *runs: Run | NetworkRun):
+        parts = [part for run in runs for part in ([run] if isinstance(run, Run) else run.runs.values())]
         self.moving: list[Moving] = []
         for part in parts:
             if isinstance(part.model, World):
@@ -164,7 +164,7 @@ class Scene:
         if not self.moving:
             raise InputError(
                 f"pictures of motion are drawn of worlds, and there is none in this run of "
-                f"{quoted(getattr(getattr(run, 'model', None), 'name', 'a network'))}; draw it with run.plot(...)"
+                f"{quoted(getattr(getattr(runs[0], 'model', None), 'name', 'a network'))}; draw it with run.plot(...)"
             )
         self.up = self._up()
         self.centres, self.radii = self._spread()
