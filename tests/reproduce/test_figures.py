@@ -99,6 +99,16 @@ def test_a_falling_box_keeps_its_energy_in_flight_and_never_gains_in_contact(mad
         assert found(eight, f"restitution {e:g}: speed after") == pytest.approx(e, abs=1e-8)
 
 
+def test_two_hands_put_a_peg_into_a_hole_and_create_nothing(made):
+    ten, eleven = made["kim-fig10"], made["kim-fig11"]
+    assert found(ten, "largest |energy created| so far") < 1e-12 < 0.5 < found(ten, "work of the anchors [J]") < 2.0
+    assert found(ten, "depth of the peg in the hole") == pytest.approx(0.048, abs=1e-4)
+    for body in ("peg", "block"):
+        assert found(ten, f"{body} against the palm") < 1e-4
+    assert found(eleven, "right hand: what weighs") == pytest.approx(0.1 * 9.81, rel=5e-3)
+    assert found(eleven, "once the peg is in the block") == pytest.approx(0.4 * 9.81, rel=5e-3)
+
+
 def test_no_integrator_keeps_the_identity_of_another():
     p = {**kim_fig1.SPRING, "force": 3.0}
     for name, method in kim.METHODS.items():
@@ -148,6 +158,8 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("kim-fig6", {"until": 0.6, "friction": 0.9, "step": 2e-3}),
         ("kim-fig7", {"until": 0.4, "mass": 3.0, "step": 5e-3}),
         ("kim-fig8", {"height": 0.2, "until": 0.5}),
+        ("kim-fig10", {"until": 0.1, "peg": 0.2}),
+        ("kim-fig11", {"until": 0.1, "step": 2e-3}),
         ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),
     ],
 )
