@@ -7,7 +7,7 @@ import pytest
 
 import passivo as pv
 from passivo.errors import InputError
-from passivo.reproduce import haptics, kim, kim_fig1, kim_fig4
+from passivo.reproduce import haptics, kim, kim_fig1, kim_fig4, kim_fig7, kim_fig8
 from passivo.reproduce.celledoni_fig2 import TURNS
 from passivo.reproduce.figure import Outcome, figure, figures
 from passivo.run.draw import write
@@ -86,6 +86,29 @@ def test_passive_midpoint_keeps_what_the_paper_and_the_others_do_not(made):
         assert paper > 0.02 > 1e-4 > last > 100 * again and never < 1e-9
 
 
+def test_a_falling_box_keeps_its_energy_in_flight_and_never_gains_in_contact(made):
+    five, six, seven, eight = (made[f"kim-fig{number}"] for number in (5, 6, 7, 8))
+    assert found(five, "bounces: highest centre") > 0.9 > 0.4 > found(five, "symplectic Euler does not")
+    for outcome, name in ((six, "with friction"), (six, "without friction"), (seven, "passive midpoint, plastic")):
+        assert found(outcome, f"{name}: largest change of energy in a step of flight") < 1e-14
+        assert found(outcome, f"{name}: largest gain") < 1e-14
+    assert found(six, "without friction: largest |energy") < 1e-12
+    left = [found(seven, f"{name}: share of the energy left") for name in kim_fig7.FALLS]
+    assert left[0] > 0.99 > 0.35 > left[1] and left[2] == pytest.approx(left[1], abs=0.02)
+    for e in kim_fig8.RESTITUTIONS:
+        assert found(eight, f"restitution {e:g}: speed after") == pytest.approx(e, abs=1e-8)
+
+
+def test_two_hands_put_a_peg_into_a_hole_and_create_nothing(made):
+    ten, eleven = made["kim-fig10"], made["kim-fig11"]
+    assert found(ten, "largest |energy created| so far") < 1e-12 < 0.5 < found(ten, "work of the anchors [J]") < 2.0
+    assert found(ten, "depth of the peg in the hole") == pytest.approx(0.048, abs=1e-4)
+    for body in ("peg", "block"):
+        assert found(ten, f"{body} against the palm") < 1e-4
+    assert found(eleven, "right hand: what weighs") == pytest.approx(0.1 * 9.81, rel=5e-3)
+    assert found(eleven, "once the peg is in the block") == pytest.approx(0.4 * 9.81, rel=5e-3)
+
+
 def test_no_integrator_keeps_the_identity_of_another():
     p = {**kim_fig1.SPRING, "force": 3.0}
     for name, method in kim.METHODS.items():
@@ -131,6 +154,12 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("kim-fig1", {"force": 2.0, "until": 0.5}),
         ("kim-fig3", {"until": 0.5, "wx": 5.0}),
         ("kim-fig4", {"until": 0.05, "rate": 30.0}),
+        ("kim-fig5", {"restitution": 0.3, "until": 0.5}),
+        ("kim-fig6", {"until": 0.6, "friction": 0.9, "step": 2e-3}),
+        ("kim-fig7", {"until": 0.4, "mass": 3.0, "step": 5e-3}),
+        ("kim-fig8", {"height": 0.2, "until": 0.5}),
+        ("kim-fig10", {"until": 0.1, "peg": 0.2}),
+        ("kim-fig11", {"until": 0.1, "step": 2e-3}),
         ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),
     ],
 )

@@ -153,10 +153,10 @@ def colour_of(k: int) -> tuple[int, int, int]:
 
 
 class Scene:
-    """All worlds of a run in one space."""
+    """All worlds of one run or several in one space."""
 
-    def __init__(self, run: Run | NetworkRun):
-        parts = [run] if isinstance(run, Run) else list(run.runs.values())
+    def __init__(self, *runs: Run | NetworkRun):
+        parts = [part for run in runs for part in ([run] if isinstance(run, Run) else run.runs.values())]
         self.moving: list[Moving] = []
         for part in parts:
             if isinstance(part.model, World):
@@ -164,7 +164,7 @@ class Scene:
         if not self.moving:
             raise InputError(
                 f"pictures of motion are drawn of worlds, and there is none in this run of "
-                f"{quoted(getattr(getattr(run, 'model', None), 'name', 'a network'))}; draw it with run.plot(...)"
+                f"{quoted(getattr(getattr(runs[0], 'model', None), 'name', 'a network'))}; draw it with run.plot(...)"
             )
         self.up = self._up()
         self.centres, self.radii = self._spread()
@@ -208,9 +208,17 @@ class Scene:
         return np.concatenate(centres), np.concatenate(radii)
 
     def _floor(self) -> float:
-        """The height of the ground: 0 where everything is above it and not far, else below everything."""
+        """The height of the ground: that of a level plane; else 0 where everything is above it and not far, or below
+        everything."""
+        planes = [plane for moving in self.moving for plane in moving.world.planes.values()]
+        level = [float(plane.at @ self.up) for plane in planes if self._is_level(np.array(plane.normal))]
+        if level:
+            return max(level)
         lowest = float((self.centres @ self.up - self.radii).min())
         return 0.0 if -KNOWN <= lowest <= 0.7 * self.size else lowest - 0.02 * self.unit
+
+    def _is_level(self, normal: np.ndarray) -> bool:
+        return float(normal @ self.up) >= (1.0 - KNOWN) * float(np.linalg.norm(normal))
 
     def _keep_in_view(self) -> None:
         """The shadows belong into the picture too, and arrows where there are some."""

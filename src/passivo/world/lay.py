@@ -10,7 +10,7 @@ from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import SOLVERS, imports
-from passivo.world.names import BODY_PARAMETERS, CONTACT_ROWS, GRAVITY, TANK
+from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK
 from passivo.world.order import Elimination
 from passivo.world.parts import KINDS
 
@@ -129,6 +129,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     if world.touches:
         geoms = world.geoms
         header |= {"CONTACTS": room, "GEOMS": len(geoms), "SPAN": span, "TOLD_CONTACTS": 4 * len(world.bonds)}
+        header |= {"TOLD_WRENCHES": 4 * len(world.bonds) + len(CONTACT_RECORDS)}
         header |= {"AT_BRIDGE": figures.skip(T.B_SIZE), "AT_SURFACES": figures.skip(2 * len(geoms))}
         header |= {"AT_REACH": figures.skip(len(bodies)), "TANK_STATE": len(world.states) - 1}
         header |= {"TANK_PARAM": params[TANK], **{f"{row.upper()}_ROW": rows.index(row) for row in CONTACT_ROWS}}

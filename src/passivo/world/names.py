@@ -23,6 +23,7 @@ BODY_VECTORS = {
 }
 ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
+BODY_RECORDS = {"contact_force": "xyz", "contact_torque": "xyz"}  # where there are contacts
 CONTACT_ROWS = ("impact", "friction", "repair")  # of the ledger
 TANK = "contact_tank"  # the parameter: joules at most in the tank
 CONTACT_RECORDS = ("number", "depth", "slip", "force", "sweeps", "guard", "impact", "friction", "repair", "debit")
@@ -44,6 +45,8 @@ UNITS = {
     "smooth_angular_acceleration": "rad/s²",
     "gap": "m",
     "force": "N",
+    "contact_force": "N",
+    "contact_torque": "N m",
     "mass": "kg",
     "drag": "N s/m",
     "spin_drag": "N m s",
@@ -61,8 +64,9 @@ class Names:
 
     @cached_property
     def vectors(self) -> Mapping[str, tuple[str, ...]]:
-        """ "box.position" -> its components "box.position.x" and so on; the forces of bonds too."""
+        """ "box.position" -> its components "box.position.x" and so on; the forces of bonds and contacts too."""
         groups = [(self.bodies, BODY_VECTORS), (self.anchors, ANCHOR_VECTORS), (self.bonds, {"force": "xyz"})]
+        groups += [(self.bodies, BODY_RECORDS)] if self.touches else []
         return {
             f"{name}.{vector}": tuple(f"{name}.{vector}.{axis}" for axis in axes)
             for names, vectors in groups
@@ -82,9 +86,15 @@ class Names:
     def recorded(self) -> tuple[str, ...]:
         """Of each bond the largest gap at the end of the step, and the mean force on its first body; of all contacts
         together their number, depth, slip, normal force, sweeps (of exact solvers pivots or iterations), whether the
-        guard acted, and joules."""
+        guard acted, and joules; of each body the mean force of its contacts, and their torque about its centre of mass
+        in its own axes."""
         bonds = tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
-        return (*bonds, *(f"contacts.{name}" for name in CONTACT_RECORDS if self.touches))
+        if not self.touches:
+            return bonds
+        wrenches = tuple(
+            part for body in self.bodies for what in BODY_RECORDS for part in self.vectors[f"{body}.{what}"]
+        )
+        return (*bonds, *(f"contacts.{name}" for name in CONTACT_RECORDS), *wrenches)
 
     def unit(self, name: str) -> str:
         if name in STEPS[:2]:

@@ -137,6 +137,7 @@ def hold_one(m, t, at, u, v, w):
         if c >= 0:
             speed, share = t[AT_NEXT] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE] + V, 1.0 / mass_of(m, t, c)
             add_columns(m, speed, at + K_CALM + 18 * side, share * x, share * y, share * z)
+    tell_push(m, t, at, x, y, z)
     m[t[AT_TALLY] + (N_FRICTION if m[at + K_STICKS] > 0.0 else N_IMPACT)] -= 0.5 * (x * u + y * v + z * w)
     for i in range(3):
         m[t[AT_SCALE] + KINETIC] += abs(x if i == 0 else (y if i == 1 else z)) * terms(m, t, at, i)
@@ -157,6 +158,7 @@ def book_contacts(m, t, h):
         v, w = m[at + K_U + 1], m[at + K_U + 2]
         impact -= m[at + K_P] * m[at + K_U]
         friction -= m[at + K_P + 1] * v + m[at + K_P + 2] * w
+        tell_push(m, t, at, m[at + K_P], m[at + K_P + 1], m[at + K_P + 2])
         m[tally + N_LIVE] += 1.0
         m[tally + N_FORCE] += m[at + K_P] / h
         m[tally + N_SLIP] = max(m[tally + N_SLIP], sqrt(v * v + w * w))
@@ -280,6 +282,18 @@ def steps_of(m, t):
         m[t[AT_STEP] + i] = m[t[AT_NEXT] + i] - m[t[AT_STATE] + i]
 
 
+def tell_push(m, t, at, x, y, z):
+    """An impulse of a contact into the records of its bodies: force in world axes and torque in their own, times h."""
+    for side in range(2):
+        c, jacobian = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB)
+        if c >= 0:
+            told, noise = t[AT_RECORDED] + t[TOLD_WRENCHES] + 6 * c, t[AT_NOISE] + t[TOLD_WRENCHES] + 6 * c
+            for n in range(6):
+                u, v, w = m[jacobian + n] * x, m[jacobian + 6 + n] * y, m[jacobian + 12 + n] * z
+                m[told + n] += u + v + w
+                m[noise + n] += (abs(u) + abs(v) + abs(w)) / m[t[AT_NEXT]]  # the size of the step
+
+
 def tell_contacts(m, t, h):
     """What a run records of contacts, in the order of `names.py`; each times h, for the mean over the step."""
     tally, told = t[AT_TALLY], t[AT_RECORDED] + t[TOLD_CONTACTS]
@@ -297,6 +311,6 @@ def tell_contacts(m, t, h):
 
 INLINE = (free_ends, mass_of, steps_of)
 KERNELS = (
-    invert_inertias, last_slip, lay_still, hold_one, hold, book_contacts, part, plan_repair, repaired, repair,
+    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, plan_repair, repaired, repair,
     tell_contacts,
 )  # fmt: skip

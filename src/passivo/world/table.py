@@ -72,7 +72,8 @@ AT_EXACT = 58  # the problem of an exact solver
 MOST_EXACT = 59  # contacts that it takes
 DIRECTIONS = 60  # of its friction pyramid; 0 for the circle
 AT_DEFECT = 61
-HEADER = 62
+TOLD_WRENCHES = 62
+HEADER = 63
 
 EPSILON = 2.0**-52
 
