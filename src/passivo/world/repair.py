@@ -242,6 +242,8 @@ def tell_contacts(m, t, h):
     m[told + 6] += h * m[tally + N_IMPACT]
     m[told + 7] += h * m[tally + N_FRICTION]
     m[told + 8] += h * m[tally + N_REPAIR]
+    for r in range(t[ROW_COUNT]):  # a repair is worth the difference of two places: known to rounding of these
+        m[t[AT_NOISE] + t[TOLD_CONTACTS] + 8] += m[t[AT_SCALE] + r]
 
 
 INLINE = (free_ends, steps_of)
