@@ -19,7 +19,7 @@ from passivo.run.scene import Scene
 from passivo.world.rotation import matrix_of, quaternion_of
 from world.scenes import random_world
 
-CORNERS = np.array([(-0.3, -0.2, -0.25), (0.4, -0.1, -0.2), (-0.1, 0.35, -0.1), (0.0, -0.05, 0.4)])
+CORNERS = 0.44 * np.array([(-1, -1, -0.9), (1, 1, -1), (-0.9, 1, 1), (1, -1, 1)])
 MESH = pv.ConvexMesh(CORNERS, centred=True)
 SHAPES = (pv.Sphere(0.3), pv.Box(0.2, 0.4, 0.6), pv.Cylinder(0.2, 0.5), pv.Capsule(0.2, 0.5), MESH)
 SMALL = {"size": (240, 180), "ledger": False}
