@@ -15,11 +15,13 @@ from passivo.errors import InputError
 from passivo.run import render
 from passivo.run.film import Strip
 from passivo.run.render import Canvas, meet
-from passivo.run.scene import Scene, reach_of
+from passivo.run.scene import Scene
 from passivo.world.rotation import matrix_of, quaternion_of
 from world.scenes import random_world
 
-SHAPES = (pv.Sphere(0.3), pv.Box(0.2, 0.4, 0.6), pv.Cylinder(0.2, 0.5), pv.Capsule(0.2, 0.5))
+CORNERS = 0.44 * np.array([(-1, -1, -0.9), (1, 1, -1), (-0.9, 1, 1), (1, -1, 1)])
+MESH = pv.ConvexMesh(CORNERS, centred=True)
+SHAPES = (pv.Sphere(0.3), pv.Box(0.2, 0.4, 0.6), pv.Cylinder(0.2, 0.5), pv.Capsule(0.2, 0.5), MESH)
 SMALL = {"size": (240, 180), "ledger": False}
 
 
@@ -126,6 +128,9 @@ def inside(shape, x, y, z):
             return (abs(x) <= shape.x / 2) & (abs(y) <= shape.y / 2) & (abs(z) <= shape.z / 2)
         case pv.Cylinder():
             return (x**2 + y**2 <= shape.radius**2) & (abs(z) <= shape.length / 2)
+        case pv.ConvexMesh():  # in a tetrahedron all shares of its corners are above 0
+            frame = np.vstack([np.transpose(CORNERS - CORNERS.mean(axis=0)), np.ones(4)])
+            return (np.tensordot(np.linalg.inv(frame), np.stack([x, y, z, np.ones_like(x)]), 1) >= 0).all(axis=0)
     return x**2 + y**2 + np.maximum(abs(z) - shape.length / 2, 0) ** 2 <= shape.radius**2
 
 
@@ -136,7 +141,7 @@ def test_rays_meet_a_shape_on_its_surface(shape):
     aim, way = rng.uniform(-0.3, 0.3, (3, 400)), rng.standard_normal((3, 400))
     way /= np.linalg.norm(way, axis=0)
     found = meet(shape, tuple(aim.astype(np.float32)), tuple(way.astype(np.float32)))
-    reach = reach_of(shape) + 1.0
+    reach = shape.reach + 1.0
     t = np.linspace(-reach, reach, 8001)
     x, y, z = (aim[k][:, None] + way[k][:, None] * t for k in range(3))
     within = inside(shape, x, y, z)

@@ -1,18 +1,20 @@
 """A scene as pixels, by NumPy alone: every solid is met by the rays of the pixels it may cover, in one go.
 
-Rays meet spheres, boxes, cylinders and capsules exactly, so bodies that reach into each other, as at joints, are drawn
-as they are. Light comes from above, and shadows fall straight down on the ground. All is drawn twice as fine as shown.
+Rays meet shapes exactly (of meshes with very many faces: the most telling ones), so bodies that reach into each other,
+as at joints, are drawn as they are. Light comes from above, and shadows fall straight down on the ground. All is drawn
+twice as fine as shown.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import cos, hypot, radians, sin, tan
 
 import numpy as np
 
 from passivo.run.scene import Scene, Solid, Stroke
-from passivo.world.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 
 FINE = 2  # pixels that are computed in each direction for one that is shown
 VIEW = 28.0  # degrees from the lower to the upper edge of the picture
@@ -23,6 +25,8 @@ BACK = np.array([[252, 253, 254], [226, 232, 238]], dtype=np.float32)  # top and
 GROUND, LINE = np.array([236, 238, 240], dtype=np.float32), np.array([196, 202, 208], dtype=np.float32)
 SHADOW = 0.28
 SEEN = 3.0  # pixels; a body that reaches less far from its centre is marked by a dot
+MOST_PLANES = 300  # of a mesh
+SHARP = 0.93  # cosine of the angle between faces whose edge is drawn
 SEEN_THROUGH = 0.38  # of a stroke behind a solid
 
 Vector3 = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -316,6 +320,8 @@ def meet(shape: Shape, p: Vector3, d: Vector3) -> np.ndarray:
             for side in (-half, half):
                 best = np.minimum(best, _ball(shape.radius, (p[0], p[1], p[2] - side), d)[0])
             return best
+        case ConvexMesh():
+            return _between(planes_of(shape), p, d)
     raise TypeError(type(shape).__name__)
 
 
@@ -345,6 +351,47 @@ def _slab(half: float, p: np.ndarray, d: np.ndarray) -> tuple[np.ndarray, np.nda
     return np.minimum(one, other), np.maximum(one, other)
 
 
+def _between(planes: np.ndarray, p: Vector3, d: Vector3) -> np.ndarray:
+    """Where lines come in behind all of these planes."""
+    near, far = np.float32(-np.inf), np.float32(np.inf)
+    for a, b, c, offset in planes.astype(np.float32):
+        room, pace = offset - a * p[0] - b * p[1] - c * p[2], a * d[0] + b * d[1] + c * d[2]
+        at = room / np.where(np.abs(pace) < 1e-12, np.float32(1e-12), pace)
+        near, far = np.where(pace < 0, np.maximum(near, at), near), np.where(pace < 0, far, np.minimum(far, at))
+    return np.where(near <= far, near, np.inf)
+
+
+@lru_cache(maxsize=64)
+def planes_of(mesh: ConvexMesh) -> np.ndarray:
+    """The planes of a mesh, each once; for very many of them planes that touch it all around."""
+    planes = np.unique(np.round(mesh.polyhedron.planes / [1, 1, 1, mesh.reach], 6), axis=0) * [1, 1, 1, mesh.reach]
+    if len(planes) <= MOST_PLANES:
+        return planes
+    k = np.arange(MOST_PLANES) + 0.5  # ways spread evenly over the sphere
+    z, turn = 1.0 - 2.0 * k / MOST_PLANES, k * np.pi * (1.0 + np.sqrt(5.0))
+    ways = np.column_stack([np.sqrt(1 - z * z) * np.cos(turn), np.sqrt(1 - z * z) * np.sin(turn), z])
+    return np.column_stack([ways, (ways @ mesh.polyhedron.corners.T).max(axis=1)])
+
+
+def _facets(planes: np.ndarray, q: list[np.ndarray], pixel: float) -> tuple[list[np.ndarray], np.ndarray]:
+    """The face on which each point lies, and whether it is near a sharp edge."""
+    planes = planes.astype(np.float32)
+    best = np.full(q[0].shape, -np.inf, np.float32)
+    second, first, other = best.copy(), np.zeros(best.shape, int), np.zeros(best.shape, int)
+    for k, (a, b, c, offset) in enumerate(planes):
+        out = a * q[0] + b * q[1] + c * q[2] - offset
+        wins, next_one = out > best, out > second
+        other = np.where(wins, first, np.where(next_one, k, other))
+        second = np.where(wins, best, np.where(next_one, out, second))
+        first, best = np.where(wins, k, first), np.where(wins, out, best)
+    normal = planes[first, :3]
+    sharp = (normal * planes[other, :3]).sum(axis=1) < SHARP
+    # `second` falls off an edge by the sine of the angle there
+    slope = np.sqrt(np.maximum(1.0 - (normal * planes[other, :3]).sum(axis=1) ** 2, 1e-6))
+    edge = sharp & (best - second < 0.7 * pixel * slope)
+    return [normal[:, k] for k in range(3)], np.where(edge, np.float32(-0.45), np.float32(0))
+
+
 def surface(shape: Shape, q: list[np.ndarray], pixel: float) -> tuple[list[np.ndarray], np.ndarray]:
     """Normals at points of the surface, and a tone: lighter fields that show how a round one turns, darker edges."""
     match shape:
@@ -369,6 +416,8 @@ def surface(shape: Shape, q: list[np.ndarray], pixel: float) -> tuple[list[np.nd
         case Capsule():
             half, radius = np.float32(shape.length / 2), np.float32(shape.radius)
             return [q[0] / radius, q[1] / radius, (q[2] - np.clip(q[2], -half, half)) / radius], _fields(q[0] * q[1])
+        case ConvexMesh():
+            return _facets(planes_of(shape), q, pixel)
     raise TypeError(type(shape).__name__)
 
 

@@ -14,7 +14,7 @@ from passivo.run.draw import COLOURS
 from passivo.run.run import Run
 from passivo.world.names import GRAVITY
 from passivo.world.rotation import matrix_of
-from passivo.world.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from passivo.world.shapes import Shape
 from passivo.world.world import World
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Solid:
 
     @property
     def reach(self) -> float:
-        return reach_of(self.shape)
+        return self.shape.reach
 
 
 @dataclass(frozen=True)
@@ -55,20 +55,6 @@ class Stroke:
     colour: tuple[int, int, int]
     width: float = THIN
     dots: bool = False
-
-
-def reach_of(shape: Shape) -> float:
-    """The radius of the ball about its centre that holds a shape."""
-    match shape:
-        case Sphere():
-            return shape.radius
-        case Box():
-            return 0.5 * sqrt(shape.x**2 + shape.y**2 + shape.z**2)
-        case Cylinder():
-            return sqrt(shape.radius**2 + 0.25 * shape.length**2)
-        case Capsule():
-            return shape.radius + 0.5 * shape.length
-    raise InputError(f"there is no picture of a {type(shape).__name__}")
 
 
 class Place:
@@ -113,7 +99,7 @@ class Moving:
         """How far a body reaches from its centre of mass; without shapes, by its inertia."""
         shapes = self.world.bodies[name].shapes
         if shapes:
-            return max(float(np.linalg.norm(shape.position)) + reach_of(shape) for shape in shapes)
+            return max(float(np.linalg.norm(shape.position)) + shape.reach for shape in shapes)
         params = self.run.params
         moments = sum(params[f"{name}.inertia_{axis}"] for axis in ("xx", "yy", "zz"))
         return sqrt(1.5 * moments / params[f"{name}.mass"])

@@ -14,7 +14,7 @@ import numpy as np
 
 from passivo.errors import ModelError
 from passivo.world import table as T
-from passivo.world.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -45,25 +45,34 @@ class Bridge:
             made.explicitinertial = True
             made.add_freejoint()
             for shape in body.shapes:
-                kind, size = self._geom(shape)
-                made.add_geom(type=kind, size=size, pos=shape.position, quat=shape.orientation, mass=0.0)
+                made.add_geom(pos=shape.position, quat=shape.orientation, mass=0.0, **self._geom(spec, shape))
         for a, b in world.joined:
             spec.add_exclude(bodyname1=f"b{numbers[a]}", bodyname2=f"b{numbers[b]}")
-        self.model = spec.compile()
+        try:
+            self.model = spec.compile()
+        except ValueError as error:
+            raise ModelError(f"MuJoCo cannot find contacts of the shapes of {world.name!r}: {error}") from None
         self.data = self.mujoco.MjData(self.model)
         self._check_start(world)
 
-    def _geom(self, shape: Shape) -> tuple[Any, list[float]]:
+    def _geom(self, spec: Any, shape: Shape) -> dict[str, Any]:
+        """What MuJoCo is told of a shape."""
         kinds = self.mujoco.mjtGeom
         match shape:
             case Sphere():
-                return kinds.mjGEOM_SPHERE, [shape.radius, 0, 0]
+                return {"type": kinds.mjGEOM_SPHERE, "size": [shape.radius, 0, 0]}
             case Box():
-                return kinds.mjGEOM_BOX, [shape.x / 2, shape.y / 2, shape.z / 2]
+                return {"type": kinds.mjGEOM_BOX, "size": [shape.x / 2, shape.y / 2, shape.z / 2]}
             case Capsule():
-                return kinds.mjGEOM_CAPSULE, [shape.radius, shape.length / 2, 0]
+                return {"type": kinds.mjGEOM_CAPSULE, "size": [shape.radius, shape.length / 2, 0]}
             case Cylinder():
-                return kinds.mjGEOM_CYLINDER, [shape.radius, shape.length / 2, 0]
+                return {"type": kinds.mjGEOM_CYLINDER, "size": [shape.radius, shape.length / 2, 0]}
+            case ConvexMesh():
+                mesh = spec.add_mesh(name=f"m{len(spec.meshes)}")
+                mesh.uservert = shape.polyhedron.corners.ravel()
+                mesh.userface = shape.polyhedron.faces.ravel()
+                mesh.inertia = self.mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # not used, and never refused
+                return {"type": kinds.mjGEOM_MESH, "meshname": mesh.name}
         raise ModelError(f"there are no contacts of a {type(shape).__name__}")
 
     def _check_start(self, world: World) -> None:
@@ -108,22 +117,9 @@ def upwards(normal: Any) -> Any:
 def reaches(world: World) -> list[float]:
     """How far each body reaches from its centre of mass."""
     return [
-        max((float(np.linalg.norm(s.position)) + reach_of(s) for s in body.shapes), default=0.0)
+        max((float(np.linalg.norm(s.position)) + s.reach for s in body.shapes), default=0.0)
         for body in world.bodies.values()
     ]
-
-
-def reach_of(shape: Shape) -> float:
-    match shape:
-        case Sphere():
-            return shape.radius
-        case Box():
-            return float(np.linalg.norm((shape.x, shape.y, shape.z))) / 2
-        case Capsule():
-            return shape.radius + shape.length / 2
-        case Cylinder():
-            return float(np.hypot(shape.radius, shape.length / 2))
-    raise ModelError(f"there are no contacts of a {type(shape).__name__}")
 
 
 def _mujoco() -> Any:

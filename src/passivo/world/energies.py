@@ -40,8 +40,8 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
 
 
 def roughness(world: World, params: Mapping[str, float], states: np.ndarray, step: float) -> np.ndarray:
-    """By how much each state may be off after a step, in units of rounding: joints find velocities from the places of
-    their points, which are known to rounding of the way from the origin of the world, accelerations from rates."""
+    """By how much each state may be off after a step, in units of rounding: joints and gaps of contacts find velocities
+    from places, which are known to rounding of the way from the origin of the world, accelerations from rates."""
     columns, vectors = {name: i for i, name in enumerate(world.states)}, world.vectors
     places = [columns[part] for name in (*world.bodies, *world.anchors) for part in vectors[f"{name}.position"]]
     arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
@@ -49,7 +49,7 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
     result = np.zeros(len(world.states))
     for name in world.bodies:
         own = {what: [columns[part] for part in vectors[f"{name}.{what}"]] for what in BODY_VECTORS}
-        if world.bonds:
+        if world.bonds or world.touches:
             mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
             radius = np.sqrt(sum(moments) / (2.0 * mass))
             for what in ("velocity", "mean_velocity"):

@@ -307,10 +307,12 @@ def tell_contacts(m, t, h):
     m[told + 7] += h * m[tally + N_FRICTION]
     m[told + 8] += h * m[tally + N_REPAIR]
     m[told + 9] += h * m[tally + N_DEBIT]
+    for r in range(t[ROW_COUNT]):  # a repair is worth the difference of two places: known to rounding of these
+        m[t[AT_NOISE] + t[TOLD_CONTACTS] + 8] += m[t[AT_SCALE] + r]
 
 
 INLINE = (free_ends, mass_of, steps_of)
 KERNELS = (
-    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, plan_repair, repaired, repair,
-    tell_contacts,
+    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, plan_repair, repaired,
+    repair, tell_contacts,
 )  # fmt: skip

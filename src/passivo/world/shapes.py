@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, fields
-from math import isfinite, pi
+from dataclasses import InitVar, dataclass, fields
+from functools import cached_property
+from math import hypot, isfinite, pi, sqrt
 from typing import Any
 
 import numpy as np
 
 from passivo.errors import ModelError, nearest
+from passivo.world.hull import Hull, check_faces, checked_points, hull_of, mass_of
+from passivo.world.mesh_file import read_mesh
 from passivo.world.rotation import checked_quaternion, checked_vector, matrix_of
 
 Vector = tuple[float, float, float]
@@ -21,13 +24,20 @@ class Shape:
     """Base of all shapes. `position` and `orientation` (w x y z) place it in the axes of its body.
 
     volume   cubic metres
-    moments  principal moments of inertia about its own centre, for each kilogram
+    moments  principal moments of inertia about its own centre of mass, for each kilogram
+    reach    how far it reaches from its own origin
     """
 
     position: Vector = (0.0, 0.0, 0.0)
     orientation: Quaternion = (1.0, 0.0, 0.0, 0.0)
 
     def __post_init__(self) -> None:
+        self._check_lengths()
+        name = type(self).__name__
+        object.__setattr__(self, "position", checked_vector(self.position, f"the position of a {name}"))
+        object.__setattr__(self, "orientation", checked_quaternion(self.orientation, f"the orientation of a {name}"))
+
+    def _check_lengths(self) -> None:
         name = type(self).__name__
         for option in fields(self):
             if option.name in ("position", "orientation"):
@@ -36,8 +46,6 @@ class Shape:
             if isinstance(value, bool) or not isinstance(value, int | float) or not (isfinite(value) and value > 0):
                 raise ModelError(f"{name}'s {option.name} must be a length > 0 in metres, not {value!r}")
             object.__setattr__(self, option.name, float(value))
-        object.__setattr__(self, "position", checked_vector(self.position, f"the position of a {name}"))
-        object.__setattr__(self, "orientation", checked_quaternion(self.orientation, f"the orientation of a {name}"))
 
     @property
     @abstractmethod
@@ -46,6 +54,20 @@ class Shape:
     @property
     @abstractmethod
     def moments(self) -> Vector: ...
+
+    @property
+    @abstractmethod
+    def reach(self) -> float: ...
+
+    @property
+    def centre(self) -> np.ndarray:
+        """Its centre of mass, in its own axes."""
+        return np.zeros(3)
+
+    @property
+    def inertia(self) -> np.ndarray:
+        """3 × 3, about its centre of mass in its own axes, for each kilogram."""
+        return np.diag(self.moments)
 
     def describe(self) -> dict[str, Any]:
         told = {option.name: getattr(self, option.name) for option in fields(self)}
@@ -65,6 +87,10 @@ class Sphere(Shape):
         one = 0.4 * self.radius**2
         return (one, one, one)
 
+    @property
+    def reach(self) -> float:
+        return self.radius
+
 
 @dataclass(frozen=True)
 class Box(Shape):
@@ -83,6 +109,10 @@ class Box(Shape):
         xx, yy, zz = self.x**2 / 12.0, self.y**2 / 12.0, self.z**2 / 12.0
         return (yy + zz, zz + xx, xx + yy)
 
+    @property
+    def reach(self) -> float:
+        return 0.5 * sqrt(self.x**2 + self.y**2 + self.z**2)
+
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
@@ -99,6 +129,10 @@ class Cylinder(Shape):
     def moments(self) -> Vector:
         across = self.radius**2 / 4.0 + self.length**2 / 12.0
         return (across, across, self.radius**2 / 2.0)
+
+    @property
+    def reach(self) -> float:
+        return hypot(self.radius, self.length / 2.0)
 
 
 @dataclass(frozen=True)
@@ -127,8 +161,99 @@ class Capsule(Shape):
         across = tube * (r**2 / 4.0 + self.length**2 / 12.0) + ball * end
         return (across, across, tube * r**2 / 2.0 + ball * 0.4 * r**2)
 
+    @property
+    def reach(self) -> float:
+        return self.radius + self.length / 2.0
 
-SHAPES: dict[str, type[Shape]] = {cls.__name__: cls for cls in (Sphere, Box, Cylinder, Capsule)}
+
+@dataclass(frozen=True, repr=False)
+class ConvexMesh(Shape):
+    """The convex hull of points (x, y, z) in metres; `points` are its corners then, and others are left out.
+
+        pv.ConvexMesh([(0, 0, 0), (0.1, 0, 0), (0, 0.1, 0), (0, 0, 0.1)], centred=True)
+        pv.ConvexMesh.from_file("link.stl", scale=1e-3, centred=True)
+
+    faces    rows of numbers of points, corners anticlockwise as seen from outside. They are checked: a surface that
+             is not closed, not turned the same way everywhere or not convex is refused
+    hull     take the hull of the points whatever the faces are. What is hollow or bent gets its hollows filled:
+             where that matters, build a body of several convex shapes
+    centred  move the mesh so that its centre of mass is at its origin, as a body wants that has no other shape
+    """
+
+    points: Any  # rows x, y, z; a tuple of tuples once it is made
+    faces: InitVar[Any] = None
+    hull: InitVar[bool] = False
+    centred: InitVar[bool] = False
+
+    def __post_init__(self, faces: Any, hull: bool, centred: bool) -> None:  # type: ignore[override]
+        points = checked_points(self.points)
+        if faces is not None and not hull:
+            check_faces(points, faces)
+        corners = hull_of(points).corners
+        object.__setattr__(self, "points", tuple(map(tuple, corners.tolist())))
+        if centred:
+            object.__setattr__(self, "points", tuple(map(tuple, (corners - self.centre).tolist())))
+            for found in ("polyhedron", "_mass"):  # of where it was
+                self.__dict__.pop(found)
+        super().__post_init__()
+
+    @classmethod
+    def from_file(
+        cls,
+        path: Any,
+        *,
+        scale: float = 1.0,
+        hull: bool = False,
+        centred: bool = False,
+        position: Vector = (0.0, 0.0, 0.0),
+        orientation: Quaternion = (1.0, 0.0, 0.0, 0.0),
+    ) -> ConvexMesh:
+        """The mesh of an .obj or .stl file; `scale` makes metres of its numbers (1e-3 where it has millimetres)."""
+        if isinstance(scale, bool) or not isinstance(scale, int | float) or not (isfinite(scale) and scale > 0):
+            raise ModelError(f"the scale of a mesh must be a number > 0 such as 1e-3, not {scale!r}")
+        points, faces = read_mesh(path)
+        try:
+            return cls(scale * points, faces, hull, centred, position=position, orientation=orientation)
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from None
+
+    def _check_lengths(self) -> None:
+        """It has none besides its points."""
+
+    @cached_property
+    def polyhedron(self) -> Hull:
+        return hull_of(np.array(self.points))
+
+    @cached_property
+    def _mass(self) -> tuple[float, np.ndarray, np.ndarray]:
+        return mass_of(self.polyhedron.corners, self.polyhedron.faces)
+
+    @property
+    def volume(self) -> float:
+        return self._mass[0]
+
+    @property
+    def centre(self) -> np.ndarray:
+        return self._mass[1]
+
+    @property
+    def inertia(self) -> np.ndarray:
+        return self._mass[2]
+
+    @property
+    def moments(self) -> Vector:
+        x, y, z = np.linalg.eigvalsh(self.inertia).tolist()
+        return (x, y, z)
+
+    @property
+    def reach(self) -> float:
+        return float(np.linalg.norm(self.points, axis=1).max())
+
+    def __repr__(self) -> str:
+        return f"ConvexMesh({len(self.points)} corners, position={self.position}, orientation={self.orientation})"
+
+
+SHAPES: dict[str, type[Shape]] = {cls.__name__: cls for cls in (Sphere, Box, Cylinder, Capsule, ConvexMesh)}
 
 
 def shape_from(description: dict[str, Any]) -> Shape:
@@ -145,15 +270,16 @@ def inertia_of(shapes: tuple[Shape, ...], mass: float) -> np.ndarray:
     whole = sum(shape.volume for shape in shapes)
     total, middle, reach = np.zeros((3, 3)), np.zeros(3), 0.0
     for shape in shapes:
-        share, place = mass * shape.volume / whole, np.array(shape.position)
-        turn = matrix_of(shape.orientation)
-        total += share * (turn @ np.diag(shape.moments) @ turn.T + place @ place * np.eye(3) - np.outer(place, place))
+        share, turn = mass * shape.volume / whole, matrix_of(shape.orientation)
+        place = np.array(shape.position) + turn @ shape.centre
+        total += share * (turn @ shape.inertia @ turn.T + place @ place * np.eye(3) - np.outer(place, place))
         middle += share / mass * place
         reach = max(reach, float(np.abs(place).max()), shape.volume ** (1.0 / 3.0))
     if np.abs(middle).max() > 1e-9 * reach:
         told = ", ".join(f"{x:.6g}" for x in middle)
+        centred = "say centred=True" if len(shapes) == 1 and isinstance(shapes[0], ConvexMesh) else "state the inertia"
         raise ModelError(
             f"the centre of mass of the shapes is at ({told}) in the axes of the body, and must be its origin; "
-            "move the shapes by as much the other way, or state the inertia"
+            f"move the shapes by as much the other way, or {centred}"
         )
     return total
