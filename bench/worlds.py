@@ -1,4 +1,8 @@
-"""One step of worlds, with the whole ledger: free bodies, a hand of 10 bodies and 16 points, chains; beside MuJoCo."""
+"""One step of worlds, with the whole ledger: free bodies, chains, a hand of 10 bodies and 16 points; beside MuJoCo.
+
+Its models have the same masses, lengths and starts. Their joints are its own hinges and balls, which leave no way to
+part; the hand stands beside free bodies that 16 `connect` constraints hold together, too, as a world is made.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +11,36 @@ from collections.abc import Callable
 import numpy as np
 
 import passivo as pv
+from bench import hand
 from bench.measure import Row, fastest
+from bench.mjcf import mjcf
 
 STEP = 1e-3
 REPEATS = 9
 NEVER = 1 << 40
+LINEAR = 1.25  # of the time per link of the shortest chain: what still counts as growing with their number
 
 
 def measure() -> list[Row]:
-    rows = []
-    for count in (1, 10, 100):
-        rows.append(_row(f"{count} free bodies", _free(count), _free_mjcf(count), count))
-    for links in (10, 50, 200):
-        for resolve in (0, 2):
-            world, note = _chain(links), "until nothing moves" if resolve == 2 else "predicted turn"
-            rows.append(_row(f"chain of {links} links, {note}", world, _chain_mjcf(links), links, resolve))
-    rows.append(_row("hand of 10 bodies and 16 points", _hand(), None, 10))
+    rows = [
+        _row(f"{count} free {'bodies' if count > 1 else 'body'}", _free(count), _free_mjcf(count), count)
+        for count in (1, 10, 100)
+    ]
+    for resolve in (0, 2):
+        note = "until nothing moves" if resolve == 2 else "predicted turn"
+        chains = {n: _row(f"chain of {n} links, {note}", _chain(n), _chain_mjcf(n), n, resolve) for n in (10, 50, 200)}
+        rows += chains.values()
+        short, long = ((chains[n].passivo or 0.0) / n for n in (10, 200))
+        what = f"a link of 200, of 10 = 1, {note}"
+        rows.append(Row(what, long / short, unit="", target=LINEAR, note="at 1 the time grows linearly"))
+    for resolve in (0, 2):
+        note = "until nothing moves" if resolve == 2 else "predicted turn"
+        rows.append(_row(f"hand of 10 bodies and 16 points, {note}", hand.world(), hand.tree(STEP), 10, resolve))
+    rows.append(_row("hand beside 16 connect constraints", hand.world(), hand.points(STEP), 10))
     return rows
 
 
-def _row(what: str, world: pv.World, mjcf: str | None, bodies: int, resolve: int = 0) -> Row:
+def _row(what: str, world: pv.World, rival: str, bodies: int, resolve: int = 0) -> Row:
     part = pv.compile(world, pv.PassiveMidpoint(resolve=resolve), STEP)
     table, out = np.zeros((1, part.inputs.size)), np.zeros((1, part.module.REPORT_SIZE))
     steps = max(20, 20000 // bodies)
@@ -34,7 +48,7 @@ def _row(what: str, world: pv.World, mjcf: str | None, bodies: int, resolve: int
     def run() -> None:
         assert part.module.run(part.memory, STEP, table, out, steps, NEVER) == steps
 
-    tasks = [run, *([] if mjcf is None else _rival(mjcf, steps))]
+    tasks = [run, *_rival(rival, steps)]
     for task in tasks:
         task()
     taken = [seconds / steps for seconds in fastest(*tasks, repeats=REPEATS)]
@@ -42,17 +56,17 @@ def _row(what: str, world: pv.World, mjcf: str | None, bodies: int, resolve: int
     return Row(what, taken[0], taken[1] if len(taken) > 1 else None, note=note)
 
 
-def _rival(mjcf: str, steps: int) -> list[Callable[[], object]]:
+def _rival(text: str, steps: int) -> list[Callable[[], object]]:
     """MuJoCo on the same bodies, its fastest integrator, nothing else switched on."""
     try:
         import mujoco
     except ImportError:
         return []
-    model = mujoco.MjModel.from_xml_string(mjcf)
+    model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
 
     def run() -> None:
-        mujoco.mj_resetData(model, data)  # a long chain does not stay stable for long at this step
+        mujoco.mj_resetDataKeyframe(model, data, 0)  # a long chain does not stay stable for long at this step
         mujoco.mj_step(model, data, steps)
 
     return [run]
@@ -65,14 +79,10 @@ def _free(count: int) -> pv.World:
     return world
 
 
-def _mjcf(bodies: str) -> str:
-    return f"""<mujoco><option timestep="{STEP}" integrator="Euler"><flag contact="disable"/></option>
-    <worldbody>{bodies}</worldbody></mujoco>"""
-
-
 def _free_mjcf(count: int) -> str:
     box = '<geom type="box" size="0.1 0.2 0.3" mass="1"/>'
-    return _mjcf("".join(f'<body pos="{i} 0 0"><freejoint/>{box}</body>' for i in range(count)))
+    bodies = "".join(f'<body pos="{i} 0 0"><freejoint/>{box}</body>' for i in range(count))
+    return mjcf(bodies, STEP, (0, 0, 0, 1, 2, 3) * count, gravity=0.0)
 
 
 def _chain(links: int) -> pv.World:
@@ -87,31 +97,4 @@ def _chain(links: int) -> pv.World:
 
 def _chain_mjcf(links: int) -> str:
     one = '<body pos="{x} 0 0"><joint type="ball"/><geom type="box" size="0.05 0.01 0.015" pos="0.05 0 0" mass="0.1"/>'
-    return _mjcf("".join(one.format(x=0 if i == 0 else 0.1) for i in range(links)) + "</body>" * links)
-
-
-def _hand() -> pv.World:
-    """A palm and three fingers of three links: knuckles and joints of two points each but two, which have one."""
-    world = pv.World()
-    palm = world.add_body("palm", pv.Cylinder(0.045, 0.02), 0.4, position=(0, 0, 0.3), angular_velocity=(0, 0, 2))
-    for finger in range(3):
-        angle = np.radians(90 + 120 * finger)
-        way, axis = np.array([np.cos(angle), np.sin(angle), 0]), (-np.sin(angle), np.cos(angle), 0)
-        last, place = palm, np.array([0, 0, 0.3]) + 0.041 * way
-        for link, (length, mass) in enumerate(((0.05, 0.03), (0.035, 0.02), (0.028, 0.012))):
-            middle = place + length / 2 * way
-            body = world.add_body(
-                f"f{finger}l{link}",
-                pv.Capsule(0.008, length),
-                mass,
-                position=middle,
-                orientation=(np.cos(np.pi / 4), *(np.sin(np.pi / 4) * np.array(axis))),
-                velocity=np.cross((0, 0, 2), middle),
-                angular_velocity=(0, 0, 0),
-            )
-            if link == 2 and finger < 2:
-                world.add_ball(f"j{finger}{link}", body, last, at=place, stiffness=1e6)
-            else:
-                world.add_hinge(f"j{finger}{link}", body, last, axis, at=place, span=0.02, stiffness=1e6)
-            last, place = body, place + length * way
-    return world
+    return mjcf("".join(one.format(x=0 if i == 0 else 0.1) for i in range(links)) + "</body>" * links, STEP)

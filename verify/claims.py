@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from passivo.method.base import Method
-from verify.measure import BALANCE_STEPS, Result
+from verify.measure import BALANCE_STEPS, Balance, Drift, Result
 from verify.problems import Problem
 
 ORDER_TOLERANCE = 0.15  # measured >= claimed - this: a method may be better on a special problem, never worse
@@ -39,13 +39,24 @@ class Property:
     show: Callable[[Result], str]
 
 
+def _runs(result: Result) -> list[tuple[str, Balance | Drift]]:
+    """The runs whose ledger is judged, and what they are called."""
+    closed = [(f"in {result.drift.steps:,} closed steps", result.drift)] if result.drift else []
+    return [*((f"at step {b.step:g} s", b) for b in result.balances), *closed]
+
+
 def _kinds(result: Result) -> str:
-    runs = [f"{b.kind} at step {b.step:g} s" + (f" ({b.stopped})" if b.stopped else "") for b in result.balances]
-    return ", ".join(runs)
+    return ", ".join(f"{r.kind} {name}" + (f" ({r.stopped})" if r.stopped else "") for name, r in _runs(result))
 
 
 def _within(*kinds: str) -> Callable[[Result], bool]:
-    return lambda result: bool(result.balances) and all(b.kind in kinds for b in result.balances)
+    return lambda result: bool(result.balances) and all(run.kind in kinds for _, run in _runs(result))
+
+
+def _booked(result: Result) -> bool:
+    """Whether no run has created more, beyond what the method knew, than the rounding of all its steps."""
+    steps = lambda run: run.steps if isinstance(run, Drift) else BALANCE_STEPS  # noqa: E731
+    return bool(result.balances) and all(r.unnoticed <= steps(r) and not r.stopped for _, r in _runs(result))
 
 
 def _tight(which: int) -> tuple[Callable[[Result], bool], Callable[[Result], str]]:
@@ -61,8 +72,8 @@ PROPERTIES: dict[str, Property] = {
     "convex passivity": Property(lambda p: p.convex, _within("exact", "passive"), _kinds),
     "booked energy": Property(
         lambda p: True,
-        lambda r: bool(r.balances) and all(b.unnoticed <= BALANCE_STEPS and not b.stopped for b in r.balances),
-        lambda r: ", ".join(f"{b.unnoticed:.2g} roundoffs unnoticed at step {b.step:g} s" for b in r.balances),
+        _booked,
+        lambda r: ", ".join(f"{run.unnoticed:.2g} roundoffs unnoticed {name}" for name, run in _runs(r)),
     ),
     "symplectic": Property(
         lambda p: p.canonical,

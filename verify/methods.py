@@ -34,7 +34,7 @@ VARIANTS: dict[str, dict[str, Method]] = {
     },
     "Collocation": {f"Collocation {stages}": Collocation(stages) for stages in (1, 2, 3)},
 }
-NO_MINIMUM = ("kepler",)
+NO_MINIMUM = ("kepler", "heavy_top")
 
 
 # methods for models with constraints

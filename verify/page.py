@@ -100,9 +100,9 @@ def _tables(methods: Mapping[str, Method], problems: Mapping[str, Problem], resu
     )
     yield Table(
         "Long-time drift",
-        f"Closed and lossless, {_lengths(problems)} steps: the most energy created or removed in any window, "
+        f"Closed and lossless, {_lengths(problems)}: the most energy created or removed in any window, "
         "then the trend: the mean energy of the last fifth less that of the first; both as shares of the "
-        "energy above the minimum at the start.",
+        "energy above the minimum at the start. Claims on energy are judged by these runs as well.",
         grid(lambda m, r: _drift(r.drift)),
     )
     yield Table(
@@ -193,8 +193,12 @@ def _symplectic(defect: float | None) -> str:
 
 
 def _lengths(problems: Mapping[str, Problem]) -> str:
-    counts = sorted({p.drift[2] for p in problems.values() if p.drift})
-    return " or ".join(f"{count:,}" for count in counts)
+    """How many steps of which problems."""
+    named: dict[int, list[str]] = {}
+    for name, problem in problems.items():
+        if problem.drift:
+            named.setdefault(problem.drift[2], []).append(name)
+    return ", ".join(f"{count:,} steps of {', '.join(names)}" for count, names in sorted(named.items(), reverse=True))
 
 
 def markdown(found: Sequence[Table], findings: Sequence[Finding]) -> str:

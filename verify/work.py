@@ -26,16 +26,19 @@ def task(kind: str, title: str, name: str) -> Result | Drift | str:
         return drift(method, problem) if kind == "drift" else measure(method, problem)
     except pv.MethodError as error:
         return "" if refused else f"refused: {error}"
+    except Exception as error:  # told with the others at the end, not in their place
+        return f"{type(error).__name__}: {error}"
 
 
 def tasks(methods: list[str], problems: list[str]) -> list[tuple[str, str, str]]:
     """What there is to do, the long runs first: short ones then keep all processes busy to the end."""
     known = all_methods()
+    steps = {name: PROBLEMS[name].drift[2] for name in problems if PROBLEMS[name].drift}  # type: ignore[index]
     long = [
         ("drift", title, name)
-        for name in problems
+        for name in sorted(steps, key=lambda name: -steps[name])
         for title in methods
-        if PROBLEMS[name].drift and not reason_against(known[title], PROBLEMS[name])
+        if not reason_against(known[title], PROBLEMS[name])
     ]
     return long + [("short", title, name) for name in problems for title in methods]
 
@@ -52,7 +55,7 @@ def measure_all(
         for done, future in enumerate(as_completed(waiting), start=1):
             item = waiting[future]
             answers[item] = future.result()
-            what = "a long run" if item[0] == "drift" else "order and balance"
+            what = "the closed run" if item[0] == "drift" else "order and balance"
             console.print(f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}", markup=False, highlight=False)
     results: dict[str, dict[str, Result]] = {title: {} for title in methods}
     troubles = []
@@ -61,7 +64,8 @@ def measure_all(
             if answer:
                 troubles.append(Finding(title, name, "to apply where it should", answer))
         elif isinstance(answer, Drift):
-            results[title][name] = replace(results[title][name], drift=answer)
+            if name in results[title]:
+                results[title][name] = replace(results[title][name], drift=answer)
         else:
             results[title][name] = answer
     return {t: {n: found[n] for n in problems if n in found} for t, found in results.items()}, troubles

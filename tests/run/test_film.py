@@ -240,6 +240,48 @@ def test_the_ground_is_below_everything_or_at_0(run):
     assert Scene(simulated(world)).floor == 0.0
 
 
+def over(*planes, balls=((0.1, 0, 1.0),)):
+    """Balls over planes (normal, place)."""
+    world = pv.World()
+    for k, (normal, at) in enumerate(planes):
+        world.add_plane(f"plane{k}", normal=normal, at=at)
+    for k, place in enumerate(balls):
+        world.add_body(f"ball{k}", pv.Sphere(0.1), 1.0, position=place)
+    return simulated(world, until=0.02)
+
+
+@pytest.mark.parametrize(("normal", "azimuth"), [((0, 0, 1.0), 0.0), ((0.5, 0.2, 1.0), 30.0), ((-1.0, 0, 0), 210.0)])
+def test_a_plane_is_where_it_is_and_hides_what_is_behind_it(normal, azimuth):
+    at = np.array([0.4, 0.0, 0.3])
+    balls = (0.1, 0.6, 1.0), (-0.2, -0.6, 1.2)
+    canvas = Canvas(Scene(over((normal, at), balls=balls)), 240, 180, view=(azimuth, 20.0))
+    ways = np.cross(normal, np.random.default_rng(0).uniform(-0.3, 0.3, (200, 3)))
+    column, row, depth = canvas.camera.seen(at + ways)
+    seen = (row > 0) & (row < canvas.camera.height) & (column > 0) & (column < canvas.camera.width)
+    assert seen.sum() > 20
+    place = row[seen].astype(int), column[seen].astype(int)
+    assert canvas.hidden[place] == pytest.approx(depth[seen], rel=0.02)
+    canvas.picture(0.0)
+    assert (canvas.depth <= canvas.hidden[canvas.origin.slices]).all()
+
+
+def test_a_shadow_falls_on_the_nearest_plane_below():
+    canvas = Canvas(Scene(over(((0, 0, 1.0), (0, 0, 0)), ((0.3, 0, 1.0), (0, 0, 0.5)))), 240, 180, view=(-60.0, 40.0))
+    canvas.picture(0.0)
+    column, row, _ = canvas.camera.seen(np.array([[0.1, 0, 0.5 - 0.3 * 0.1]]))
+    rows, columns = np.nonzero(canvas.dark)
+    assert columns.mean() + canvas.origin.left == pytest.approx(column[0], abs=3)
+    assert rows.mean() + canvas.origin.top == pytest.approx(row[0], abs=6)
+
+
+def test_a_wall_that_is_seen_from_behind_hides_nothing():
+    wall = ((-1.0, 0, 0), (0.5, 0, 0))
+    canvas = Canvas(Scene(over(wall)), 240, 180, view=(0.0, 10.0))
+    assert np.isinf(canvas.hidden).all()
+    (colour,) = canvas.scene.moving[0].colours.values()
+    assert (np.abs(canvas.picture(0.0).astype(int) - colour).max(axis=2) < 60).sum() > 10
+
+
 def test_spaces_of_the_ground_are_round_numbers():
     assert [render.spacing(size) for size in (0.8, 1.0, 3.0, 1e-3, 5e3)] == pytest.approx([0.1, 0.2, 0.5, 2e-4, 1e3])
 

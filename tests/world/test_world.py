@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -161,6 +165,27 @@ def test_a_start_is_given_by_vectors():
     assert run["box.velocity"].values[0].tolist() == [1, 2, 0]
 
 
+def test_what_is_kept_of_the_last_steps_is_not_put_by_itself():
+    """It was ignored: the next step begins anew from poses and velocities."""
+    for start in ({"b0.mean_velocity": (1, 0, 0)}, {"last_step": 1e-3}, {"b1.smooth_angular_velocity.x": 1.0}):
+        name = next(iter(start))
+        with pytest.raises(InputError, match=f"'{name}.* is what the world keeps of its last steps"):
+            pv.compile(random_world(3), pv.PassiveMidpoint(), 1e-3, start=start, engine="python")
+    part = pv.compile(random_world(3), pv.PassiveMidpoint(), 1e-3, engine="python")
+    with pytest.raises(InputError, match="put poses and velocities"):
+        part.place({"known_steps": 3.0})
+
+
+def test_all_states_of_a_run_go_on_with_it():
+    whole = pv.simulate(random_world(3), pv.PassiveMidpoint(), step=1e-3, until=0.02, engine="python")
+    states = whole.arrays["states"]
+    rest = pv.simulate(
+        random_world(3), pv.PassiveMidpoint(), step=1e-3, until=0.01, engine="python",
+        start=dict(zip(whole.model.states, states[10])),
+    )  # fmt: skip
+    assert np.array_equal(rest.arrays["states"], states[10:])
+
+
 def test_varying_steps_stay_exact():
     part = pv.compile(random_world(3), pv.PassiveMidpoint(resolve=2), 1e-3, engine="python")
     rng = np.random.default_rng(3)
@@ -292,16 +317,20 @@ def refused(build, sentence):
         ({"mass": 0.0}, "must be > 0 kg, not 0; what never moves is an anchor"),
         ({"mass": -1.0}, "must be > 0 kg, not -1"),
         ({"mass": "heavy"}, "must be a number, not 'heavy'"),
+        ({"mass": "1"}, "must be a number, not '1'"),
         ({"mass": float("nan")}, "must be finite"),
         ({"mass": None}, "needs a mass: say mass=1.0"),
         ({"shape": None}, "needs a shape or an inertia"),
         ({"shape": None, "inertia": (1, 1, 3)}, "largest exceeds the sum of the other two"),
         ({"shape": None, "inertia": (1, 1, -1)}, "must be positive"),
         ({"shape": None, "inertia": (1, 1)}, "must be three moments"),
+        ({"shape": None, "inertia": "1 1 1"}, "must be three moments"),
         ({"inertia": [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]}, "is not symmetric"),
         ({"orientation": (1, 1, 0, 0)}, r"must be a unit quaternion .* has length 1.41421; give \(0.707"),
         ({"orientation": (0, 0, 0, 0)}, "must be a unit quaternion"),
         ({"position": (0, 0)}, "must be three numbers"),
+        ({"position": ("0", "0", "1")}, "must be three numbers"),
+        ({"friction": "0.3"}, "must be a number, not '0.3'"),
         ({"velocity": (0, 0, float("inf"))}, "must be three numbers"),
         ({"drag": -1}, "the drag of 'a' must be >= 0"),
         ({"restitution": 2}, "must lie between 0 and 1"),
@@ -316,6 +345,16 @@ def test_bodies_that_cannot_be(options, sentence):
 def test_shapes_that_cannot_be():
     with pytest.raises(ModelError, match="Box's y must be a length > 0"):
         pv.Box(1, 0, 1)
+    with pytest.raises(ModelError, match="Box's z must be a length > 0 in metres, not '1'"):
+        pv.Box(1, 1, "1")
+    with pytest.raises(ModelError, match=r"a Box takes x, y, z, and by name .* as in pv.Box\(x, y, z\): missing"):
+        pv.Box(0.1, 0.1)
+    with pytest.raises(ModelError, match=r"a Sphere takes radius, and by name .* too many"):
+        pv.Sphere(0.1, (0, 0, 1))
+    with pytest.raises(ModelError, match=r"a Capsule takes radius, length, .* 'lenght'"):
+        pv.Capsule(0.1, length=0.2, lenght=0.2)
+    box = pv.Box(0.1, 0.2, 0.3, position=(0, 0, 1))
+    assert copy.deepcopy(box) == pickle.loads(pickle.dumps(box)) == replace(box) == box
 
 
 def two():

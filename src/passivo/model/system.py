@@ -409,8 +409,9 @@ def quadratic(matrix: Any, vector: Sequence[Any]) -> Any:
 
 
 def number(value: Any, what: str) -> float:
+    """A finite number; text is none, however much it looks like one."""
     try:
-        result = float(value)
+        result = float(value if not isinstance(value, str) else None)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise ModelError(f"{what} must be a number, not {quoted(value)}") from None
     if not math.isfinite(result):

@@ -13,7 +13,7 @@ from math import cos, hypot, radians, sin, tan
 
 import numpy as np
 
-from passivo.run.scene import Scene, Solid, Stroke
+from passivo.run.scene import Scene, Solid, Stroke, Surface
 from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 
 FINE = 2  # pixels that are computed in each direction for one that is shown
@@ -23,6 +23,9 @@ ELEVATION = 18.0
 ASIDE = 28.0  # degrees by which the eye stands beside the broad side
 BACK = np.array([[252, 253, 254], [226, 232, 238]], dtype=np.float32)  # top and bottom
 GROUND, LINE = np.array([236, 238, 240], dtype=np.float32), np.array([196, 202, 208], dtype=np.float32)
+PLANE, PLANE_LINE = np.array([221, 224, 228], dtype=np.float32), np.array([168, 176, 184], dtype=np.float32)
+STEEP = 0.14  # by how much a wall is darker than a floor
+BEHIND = 0.5  # of the lines of a plane that is seen from behind, through itself
 SHADOW = 0.28
 SEEN = 3.0  # pixels; a body that reaches less far from its centre is marked by a dot
 MOST_PLANES = 300  # of a mesh
@@ -138,7 +141,7 @@ class Canvas:
         for window in busy[1:]:
             whole = whole.joined(window)
         self.colour = self.back[whole.slices].copy()
-        self.depth = np.full(self.colour.shape[:2], np.inf, np.float32)
+        self.depth = self.hidden[whole.slices].copy()
         self.origin = whole
         self.dark = np.zeros(self.depth.shape, bool)
         for solid, window in zip(solids, shades):
@@ -154,32 +157,49 @@ class Canvas:
     # -- the ground ---------------------------------------------------------------------------------------------------
 
     def _lay_ground(self) -> None:
-        """The back and the ground with its lines, and for every pixel where it is on the ground."""
+        """The back, the ground and the planes of worlds, and for every pixel how far it is to the nearest of these."""
         camera, scene = self.camera, self.scene
-        x, y = camera.x[None, :], camera.y[:, None]
         share = np.linspace(0.0, 1.0, camera.height, dtype=np.float32)[:, None, None]
         self.back = np.broadcast_to((1 - share) * BACK[0] + share * BACK[1], (camera.height, camera.width, 3)).copy()
-        self.east, self.north = level(scene.up)
-        foot = camera.eye + (scene.floor - camera.eye @ scene.up) * scene.up
-        middle = (scene.centres.min(axis=0) + scene.centres.max(axis=0)) / 2
-        middle = np.array([(middle - foot) @ self.east, (middle - foot) @ self.north])
-        fall = float((camera.eye - foot) @ scene.up)
-        rise = self._along(scene.up, x, y)
+        self.far = np.full(self.back.shape[:2], np.inf, np.float32)
+        self.hidden, self.fade = self.far.copy(), np.zeros_like(self.far)
+        laid = [self._lay(surface) for surface in scene.surfaces]
+        order = np.argsort([-far for far, *_ in laid], axis=0)  # the farthest first
+        for rank in order:
+            for k, (_, cover, colour) in enumerate(laid):
+                self.back += np.where(rank == k, cover, np.float32(0))[..., None] * (colour - self.back)
+        for surface, (far, cover, _) in zip(scene.surfaces, laid):
+            if camera.eye @ surface.normal > surface.height:
+                nearer = (far < self.far) & (cover > 0)
+                self.far[nearer], self.fade[nearer] = far[nearer], cover[nearer]
+                hides = nearer & (cover > 0.5) if surface.real else np.zeros_like(nearer)
+                self.hidden[hides] = far[hides]
+
+    def _lay(self, surface: Surface) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """For every pixel how far a plane is, how much it covers of what lies behind, and its colour."""
+        camera, scene, normal = self.camera, self.scene, surface.normal
+        x, y = camera.x[None, :], camera.y[:, None]
+        over = float(camera.eye @ normal) - surface.height
+        foot = camera.eye - over * normal
+        east, north = level(normal)
+        middle = (scene.centres.min(axis=0) + scene.centres.max(axis=0)) / 2 - foot
+        rise = self._along(normal, x, y)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            far = np.where(rise < -1e-6, -fall / rise, np.inf).astype(np.float32)
-            self.u, self.v = far * self._along(self.east, x, y), far * self._along(self.north, x, y)
-            away = np.hypot(self.u - middle[0], self.v - middle[1]) / (0.75 * scene.size + 2 * self.grid)
-            self.fade = np.nan_to_num(np.clip(1.6 - 1.6 * away, 0.0, 1.0)).astype(np.float32)
+            far = np.where(rise * np.sign(over) < -1e-6, -over / rise, np.inf).astype(np.float32)
+            u, v = far * self._along(east, x, y), far * self._along(north, x, y)
+            away = np.hypot(u - middle @ east, v - middle @ north) / (0.75 * scene.size + 2 * self.grid)
+            cover = np.nan_to_num(np.clip(1.6 - 1.6 * away, 0.0, 1.0)).astype(np.float32)
             wide = 0.9 * FINE * camera.slope * far  # of a line of the grid, in metres, and wider where it lies flat
             lines = np.zeros_like(far)
-            for place, start in ((self.u, foot @ self.east), (self.v, foot @ self.north)):
+            for place, start in ((u, foot @ east), (v, foot @ north)):
                 off = np.abs((place + start + self.grid / 2) % self.grid - self.grid / 2)
                 steep = np.abs(np.gradient(place, axis=0)) + np.abs(np.gradient(place, axis=1))
                 lines = np.maximum(lines, np.clip(1.5 - off / np.maximum(0.5 * wide, 0.75 * steep), 0.0, 1.0))
             lines = np.nan_to_num(lines)
-        self.foot, self.fall = foot, fall
-        ground = GROUND + lines[..., None] * (LINE - GROUND)
-        self.back += self.fade[..., None] * (ground - self.back)
+        face, line = (PLANE, PLANE_LINE) if surface.real else (GROUND, LINE)
+        tone = np.float32(1.0 - STEEP * np.linalg.norm(np.cross(normal, scene.up)))
+        colour = tone * (face + lines[..., None] * (line - face))
+        return far, (cover if over > 0.0 else BEHIND * lines * cover), colour
 
     def _along(self, axis: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         """The component of every ray along an axis."""
@@ -187,28 +207,39 @@ class Canvas:
         return np.float32(c) + np.float32(a) * x + np.float32(b) * y
 
     def _under(self, solid: Solid) -> Window:
-        """The part of the picture in which the shadow of a solid lies."""
-        centre = solid.place + (self.scene.floor - solid.place @ self.scene.up) * self.scene.up
-        corners = [(i, j) for i in (-1, 1) for j in (-1, 1)]
-        points = centre + solid.reach * np.array([i * self.east + j * self.north for i, j in corners])
-        if ((points - self.camera.eye) @ self.camera.ahead).min() <= 0.0:
-            return Window(0, 0, 0, 0)
-        return self.camera.window(points)
+        """The part of the picture in which the shadows of a solid lie."""
+        up = self.scene.up
+        east, north = level(up)
+        corners = np.array([i * east + j * north for i in (-1, 1) for j in (-1, 1)])
+        points = solid.place + solid.reach * corners
+        whole = Window(0, 0, 0, 0)
+        for surface in self.scene.surfaces:
+            fall = surface.under(points, up)
+            if not fall.max() < np.inf or fall.max() < -solid.reach:
+                continue
+            shadow = points - fall[:, None] * up
+            if ((shadow - self.camera.eye) @ self.camera.ahead).min() > 0.0:
+                one = self.camera.window(shadow)
+                whole = one if whole.empty else whole if one.empty else whole.joined(one)
+        return whole
 
     def _shade(self, solid: Solid, window: Window) -> None:
-        """Mark the pixels of the ground that see the solid straight above them."""
+        """Mark the pixels of the ground and of planes that see the solid straight above them."""
         if window.empty:
             return
-        part = window.slices
-        frame = solid.turn.T
-        start, east, north = frame @ (self.foot - solid.place), frame @ self.east, frame @ self.north
-        u, v = self.u[part], self.v[part]
+        rows, columns = window.slices
+        frame = solid.turn.T @ self.camera.axes.T
+        start, far = solid.turn.T @ (self.camera.eye - solid.place), self.far[window.slices]
+        x, y = self.camera.x[None, columns], self.camera.y[rows, None]
         with np.errstate(all="ignore"):
             points: Vector3 = tuple(  # type: ignore[assignment]
-                np.float32(start[k]) + np.float32(east[k]) * u + np.float32(north[k]) * v for k in range(3)
+                np.float32(start[k])
+                + far * (np.float32(frame[k, 2]) + np.float32(frame[k, 0]) * x + np.float32(frame[k, 1]) * y)
+                for k in range(3)
             )
-            upwards: Vector3 = tuple(np.float32(x) for x in frame @ self.scene.up)  # type: ignore[assignment]
-            hit = np.isfinite(meet(solid.shape, points, upwards))
+            upwards: Vector3 = tuple(np.float32(v) for v in solid.turn.T @ self.scene.up)  # type: ignore[assignment]
+            height = meet(solid.shape, points, upwards)
+            hit = np.isfinite(height) & (height > -1e-3 * solid.reach)
         self.dark[self._inside(window)] |= hit
 
     def _inside(self, window: Window) -> tuple[slice, slice]:

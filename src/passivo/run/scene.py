@@ -31,6 +31,8 @@ TURNS, COIL = 9, 0.022  # windings of a spring, and its radius as a share of the
 ARROW = 0.15  # the longest one, as a share of that size
 FIT = 400  # instants of a run by which the camera is placed
 KNOWN, FARTHEST = 1e-12, 1e12  # metres
+FLAT = 0.3  # cosine between its normal and upwards: a plane that is steeper gets no shadows
+DEEP = 10.0  # times the size of all that moves: a plane that is farther below it is not held in the picture
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,21 @@ class Stroke:
     colour: tuple[int, int, int]
     width: float = THIN
     dots: bool = False
+
+
+@dataclass(frozen=True)
+class Surface:
+    """An endless plane; `height` is that of its points along the normal, which is of length 1. Planes of a world are
+    `real`; where it has none that faces upwards there is a ground that only shows how high things are."""
+
+    normal: np.ndarray
+    height: float
+    real: bool
+
+    def under(self, points: np.ndarray, up: np.ndarray) -> np.ndarray:
+        """How far points are above it, straight down; infinite where it is too steep."""
+        steep = float(self.normal @ up)
+        return (points @ self.normal - self.height) / steep if steep > FLAT else np.full(len(points), np.inf)
 
 
 class Place:
@@ -164,6 +181,7 @@ class Scene:
         self.largest = float(self.radii.max()) or 1.0
         self.unit = min(self.size, 12.0 * self.largest)  # what signs are measured by
         self.floor = self._floor()
+        self.surfaces = self._surfaces()
         self.strongest = max(moving.strongest for moving in self.moving)
         self._keep_in_view()
 
@@ -194,21 +212,24 @@ class Scene:
         return np.concatenate(centres), np.concatenate(radii)
 
     def _floor(self) -> float:
-        """The height of the ground: that of a level plane; else 0 where everything is above it and not far, or below
-        everything."""
-        planes = [plane for moving in self.moving for plane in moving.world.planes.values()]
-        level = [float(plane.at @ self.up) for plane in planes if self._is_level(np.array(plane.normal))]
-        if level:
-            return max(level)
+        """The height of the ground: 0 where everything is above it and not far, else below everything."""
         lowest = float((self.centres @ self.up - self.radii).min())
         return 0.0 if -KNOWN <= lowest <= 0.7 * self.size else lowest - 0.02 * self.unit
 
-    def _is_level(self, normal: np.ndarray) -> bool:
-        return float(normal @ self.up) >= (1.0 - KNOWN) * float(np.linalg.norm(normal))
+    def _surfaces(self) -> list[Surface]:
+        """The planes of all worlds, and the ground where none of them faces upwards."""
+        planes = [plane for moving in self.moving for plane in moving.world.planes.values()]
+        normals = [np.array(plane.normal) / np.linalg.norm(plane.normal) for plane in planes]
+        found = [Surface(normal, float(normal @ plane.at), True) for normal, plane in zip(normals, planes)]
+        if not any(surface.normal @ self.up > FLAT for surface in found):
+            found.append(Surface(self.up, self.floor, False))
+        return found
 
     def _keep_in_view(self) -> None:
         """The shadows belong into the picture too, and arrows where there are some."""
-        below = self.centres + (self.floor - self.centres @ self.up)[:, None] * self.up
+        falls = np.array([surface.under(self.centres, self.up) for surface in self.surfaces])
+        fall = np.where(falls > -self.radii, falls, np.inf).min(axis=0)
+        below = self.centres - np.where(fall < DEEP * self.size, fall, 0.0)[:, None] * self.up
         arrows = ARROW * self.unit if self.strongest > 0.0 else 0.0
         self.centres = np.concatenate([self.centres, below])
         self.radii = np.concatenate([np.maximum(self.radii, arrows), 0.5 * self.radii])

@@ -12,7 +12,7 @@ import numpy as np
 from passivo.errors import ModelError, quoted
 from passivo.model.system import number
 from passivo.world.parts import Body, Bond, Carrier, Point, Tie
-from passivo.world.rotation import checked_direction, checked_quaternion, matrix_of
+from passivo.world.rotation import checked_direction, checked_quaternion, matrix_of, numbers_of
 from passivo.world.shapes import Vector
 
 MEET = 1e-6  # metres that the points of a joint may be apart at the start
@@ -251,10 +251,10 @@ def amounts(name: str, **given: Any) -> dict[str, float]:
 
 def moments(value: Any, what: str) -> tuple[float, tuple[float, float, float]]:
     """The largest of three stiffnesses κ about axes, and G/κ of the SO(3) spring that has them: κ_j = tr(G) − G_j."""
-    try:
-        about = np.broadcast_to(np.asarray(value, dtype=float), 3)
-    except (TypeError, ValueError):
-        raise ModelError(f"{what} must be one number or three, in N m/rad, not {quoted(value)}") from None
+    given = numbers_of(value)
+    if given.shape not in ((), (1,), (3,)):
+        raise ModelError(f"{what} must be one number or three, in N m/rad, not {quoted(value)}")
+    about = np.broadcast_to(given, 3)
     if not np.isfinite(about).all() or about.min() < 0.0:
         raise ModelError(f"{what} must be >= 0, not {quoted(value)}")
     largest = float(about.max())

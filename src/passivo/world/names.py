@@ -11,6 +11,7 @@ STEPS = ("last_step", "step_before", "known_steps")  # sizes, and how many of th
 BODY_PARAMETERS = (
     "mass", "inertia_xx", "inertia_yy", "inertia_zz", "inertia_xy", "inertia_xz", "inertia_yz", "drag", "spin_drag",
 )  # fmt: skip
+SEEN = ("position", "orientation", "velocity", "angular_velocity")  # the others are what a body keeps of its last steps
 BODY_VECTORS = {
     "position": "xyz",
     "orientation": "wxyz",
@@ -81,6 +82,12 @@ class Names:
         groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
         tank = ("tank",) if self.touches else ()
         return (*STEPS, *(part for group in groups for part in self.vectors[group]), *tank)
+
+    @cached_property
+    def seen(self) -> tuple[str, ...]:
+        """The states that have a meaning without a method: poses and velocities."""
+        groups = [f"{name}.{vector}" for name in (*self.bodies, *self.anchors) for vector in SEEN]
+        return tuple(part for group in groups for part in self.vectors.get(group, ()))
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from passivo.errors import ModelError, quoted
-from passivo.world.rotation import checked_vector, matrix_of
+from passivo.world.rotation import checked_vector, matrix_of, numbers_of
 from passivo.world.shapes import Quaternion, Shape, Vector, inertia_of, shape_from
 
 KINDS = ("point", "direction", "slide", "length", "spin")  # of ties, in the order of `table.py`
@@ -195,12 +195,7 @@ def checked_inertia(given: Any, mass: float, shapes: tuple[Shape, ...], name: st
     if given is None and not shapes:
         raise ModelError(f"body {name!r} needs a shape or an inertia: say shape=pv.Box(...) or inertia=(xx, yy, zz)")
     what = f"the inertia of body {name!r}"
-    try:
-        matrix = inertia_of(shapes, mass) if given is None else np.asarray(given, dtype=float)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, ModelError):
-            raise
-        matrix = np.empty(0)
+    matrix = inertia_of(shapes, mass) if given is None else numbers_of(given)
     if matrix.shape == (3,):
         matrix = np.diag(matrix)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():

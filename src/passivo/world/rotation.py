@@ -40,11 +40,16 @@ def checked_quaternion(value: Any, what: str) -> tuple[float, float, float, floa
     return w, x, y, z
 
 
-def _numbers(value: Any, count: int, what: str, expected: str) -> tuple[float, ...]:
+def numbers_of(value: Any) -> np.ndarray:
+    """An array of numbers; an empty one of what is none, such as text that looks like them."""
     try:
-        numbers = np.asarray(value, dtype=float)
+        return np.empty(0) if np.asarray(value).dtype.kind in "US" else np.asarray(value, dtype=float)
     except (TypeError, ValueError):
-        numbers = np.empty(0)
+        return np.empty(0)
+
+
+def _numbers(value: Any, count: int, what: str, expected: str) -> tuple[float, ...]:
+    numbers = numbers_of(value)
     if numbers.shape != (count,) or not np.isfinite(numbers).all():
         raise ModelError(f"{what} must be {expected}, not {quoted(value)}")
     return tuple(numbers.tolist())

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import InitVar, dataclass, fields
 from functools import cached_property
+from inspect import signature
 from math import hypot, isfinite, pi, sqrt
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +18,28 @@ from passivo.world.rotation import checked_quaternion, checked_vector, matrix_of
 
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
+PLACED = ("position", "orientation")  # what all shapes take besides their sizes
+
+
+class Called(type):
+    """Shapes that are called with too few or too many sizes say which ones they take."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(cls, *sizes, **options):
+            try:
+                signature(cls.__init__).bind(None, *sizes, **options)
+            except TypeError as error:
+                known = [option.name for option in fields(cls) if option.name not in PLACED]
+                raise ModelError(
+                    f"a {cls.__name__} takes {', '.join(known)}, and by name position= and orientation=, as in "
+                    f"pv.{cls.__name__}({', '.join(known)}): {error}"
+                ) from None
+            return super().__call__(*sizes, **options)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shape:
+class Shape(metaclass=Called):
     """Base of all shapes. `position` and `orientation` (w x y z) place it in the axes of its body.
 
     volume   cubic metres
@@ -40,7 +59,7 @@ class Shape:
     def _check_lengths(self) -> None:
         name = type(self).__name__
         for option in fields(self):
-            if option.name in ("position", "orientation"):
+            if option.name in PLACED:
                 continue
             value = getattr(self, option.name)
             if isinstance(value, bool) or not isinstance(value, int | float) or not (isfinite(value) and value > 0):
@@ -194,7 +213,7 @@ class ConvexMesh(Shape):
         if centred:
             object.__setattr__(self, "points", tuple(map(tuple, (corners - self.centre).tolist())))
             for found in ("polyhedron", "_mass"):  # of where it was
-                self.__dict__.pop(found)
+                vars(self).pop(found)
         super().__post_init__()
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from passivo.errors import ModelError, quoted
+from passivo.errors import InputError, ModelError, quoted
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name, number
 from passivo.world import bonds, energies
@@ -261,8 +261,17 @@ class World(Bound, Model):
         return dict(zip(self.states, [*values, 0.0]))
 
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
-        """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten."""
-        result = {**dict.fromkeys(STEPS, 0.0), **values} if values else {}
+        """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten, unless all
+        states are put, as a run has them."""
+        if values and len(values) < len(self.states):
+            for name in values:
+                if name not in (*self.names.seen, "tank"):
+                    raise InputError(
+                        f"{name!r} is what the world keeps of its last steps, and cannot be put by itself; put poses "
+                        "and velocities, from which it begins anew, or all states of a run to go on with it"
+                    )
+            values = {**dict.fromkeys(STEPS, 0.0), **values}
+        result = dict(values)
         for name in (*self.bodies, *self.anchors):
             parts = self.vectors[f"{name}.orientation"]
             given = [part for part in parts if part in values]
