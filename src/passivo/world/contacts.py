@@ -417,7 +417,7 @@ def label(m, t, count):
 
 def first_of(t, c):
     """The first in the order of all bodies that ties hang together with c."""
-    return t[t[t[ORDER_TABLE] + t[t[t[COMPONENT_TABLE] + 2 * c]]]]
+    return t[t[t[COMPONENT_TABLE] + 2 * c] + 1]
 
 
 def label_of(m, t, at):

@@ -49,14 +49,14 @@ def settle_leak(m, t, c, row, leak):
     first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
     mass, x, y, z, twice = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(count):
-        at, p = in_order(t, first + i), figures_of(t, first + i)
+        at, p = speed_of(t, first + 2 * i), figures_of(t, first + 2 * i)
         mass += m[p + MASS]
         x += m[p + MASS] * m[at]
         y += m[p + MASS] * m[at + 1]
         z += m[p + MASS] * m[at + 2]
     x, y, z = x / mass, y / mass, z / mass
     for i in range(count):
-        at, p = in_order(t, first + i), figures_of(t, first + i)
+        at, p = speed_of(t, first + 2 * i), figures_of(t, first + 2 * i)
         u, v, w = m[at] - x, m[at + 1] - y, m[at + 2] - z
         twice += m[p + MASS] * (u * u + v * v + w * w)
         u, v, w = inertia(m, p + INERTIA, m[at + 3], m[at + 4], m[at + 5])
@@ -65,7 +65,7 @@ def settle_leak(m, t, c, row, leak):
     if 2.0 * abs(leak) <= MOST * twice:
         share = sqrt(1.0 - 2.0 * leak / twice)
         for i in range(count):
-            at = in_order(t, first + i)
+            at = speed_of(t, first + 2 * i)
             m[at], m[at + 1], m[at + 2] = (
                 x + share * (m[at] - x),
                 y + share * (m[at + 1] - y),
@@ -84,15 +84,15 @@ def settle_leak(m, t, c, row, leak):
     m[t[AT_TALLY] + N_DEBIT] += abs(leak)
 
 
-def in_order(t, place):
-    """Where the velocity at the end of the step of a body of the order of elimination stands."""
-    return t[AT_NEXT] + t[t[CARRIER_TABLE] + t[t[t[ORDER_TABLE] + t[place]]] * C_SIZE + C_STATE] + V
+def speed_of(t, entry):
+    """Where the velocity at the end of the step stands, for the body of an entry of the table of components."""
+    return t[AT_NEXT] + t[t[CARRIER_TABLE] + t[entry + 1] * C_SIZE + C_STATE] + V
 
 
-def figures_of(t, place):
+def figures_of(t, entry):
     """Where its parameters stand."""
-    return t[AT_PARAM] + t[t[CARRIER_TABLE] + t[t[t[ORDER_TABLE] + t[place]]] * C_SIZE + C_PARAM]
+    return t[AT_PARAM] + t[t[CARRIER_TABLE] + t[entry + 1] * C_SIZE + C_PARAM]
 
 
-INLINE = (in_order, figures_of)
+INLINE = (speed_of, figures_of)
 KERNELS = (settle_leak, debit)

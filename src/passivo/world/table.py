@@ -58,9 +58,7 @@ AT_TALLY = 46
 AT_FREE = 47  # V̂ without contacts; then as much room for an answer, and for what two sweeps made of V̂
 AT_LABELS = 48
 GEOM_TABLE = 49  # the body of each geom, −1 for the world
-COMPONENT_TABLE = (
-    50  # for each body: where all stand that are tied to it, each as its place in the order and itself; how many
-)
+COMPONENT_TABLE = 50  # for each body: where those tied to it stand, each as place in the order and number; how many
 SPAN = 51  # bodies of the largest component
 TANK_STATE = 52
 TANK_PARAM = 53
