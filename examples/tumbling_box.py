@@ -10,6 +10,7 @@ import numpy as np
 import passivo as pv
 
 STEP, STEPS, RATE = 1e-2, 500, (1.0, 2.0, 3.0)
+INTEGRATORS = ("Euler", "implicit", "implicitfast", "RK4")  # MuJoCo's
 SCENE = """
 <mujoco>
   <option timestep="{step}" gravity="0 0 0" integrator="{name}"/>
@@ -24,9 +25,9 @@ def world() -> pv.World:
     return scene
 
 
-def ours(method, parts: int = 1) -> tuple[float, np.ndarray, str]:
+def ours(method, parts: int = 1, engine: str = "numba") -> tuple[float, np.ndarray, str]:
     """Energy at the end over that at the start, the orientation, and the verdict."""
-    run = pv.simulate(world(), method, step=STEP / parts, until=STEP * STEPS, record_every=parts)
+    run = pv.simulate(world(), method, step=STEP / parts, until=STEP * STEPS, record_every=parts, engine=engine)
     stored = run.ledger.stored.sel(part="total").values
     return stored[-1] / stored[0], run["box.orientation"].values[-1], run.verdict.kind
 
@@ -74,7 +75,7 @@ def main() -> None:
     except ImportError:
         print("MuJoCo is not installed")
         return
-    for name in ("Euler", "implicit", "implicitfast", "RK4"):
+    for name in INTEGRATORS:
         ratio, turn = mujocos(name)
         print(f"{'MuJoCo ' + name:42} {100 * (ratio - 1):+14.2g} %   {apart(turn, exact):12.2g}   ")
 

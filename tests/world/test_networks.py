@@ -115,6 +115,47 @@ def test_a_hand_holds_a_world_through_the_clamp():
     assert report.verdict.parts["world"].kind == "exact"
 
 
+def in_the_hand(through):
+    """A device moves a world, and that one, off its drag, another one."""
+    near, far = (pv.World(gravity=(0, 0, 0), name=name) for name in ("near", "far"))
+    ball = near.add_body("ball", pv.Sphere(0.05), 0.3, drag=1.0)
+    near.add_spring("grip", ball, near.add_anchor("hand"), 300.0)
+    near.add_port("push", ball)
+    box = far.add_body("box", pv.Box(0.1, 0.1, 0.1), 0.5, drag=2.0)
+    if isinstance(through, pv.VirtualCoupling):
+        far.add_port("end", box)
+    else:
+        far.add_spring("line", box, far.add_anchor("end"), 300.0)
+    net = pv.Network()
+    with pv.devices.Sim(degrees_of_freedom=3, operator=pv.operators.push(2.0), seed=1) as device:
+        one = net.add("near", near, pv.PassiveMidpoint(), step=1e-3)
+        two = net.add("far", far, pv.PassiveMidpoint(), step=2e-3)
+        net.connect(device["handle"], one["hand"], through=pv.LedgerClamp(), name="touch")
+        net.connect(one["push"], two["end"], through=through, name="link")
+        return pv.Loop(net, clock="simulated", engine="python").run(seconds=0.3)
+
+
+@pytest.mark.parametrize(
+    ("through", "kind"),
+    [(pv.VirtualCoupling(k=50.0), "booked"), (pv.PassiveSampleHold(), "booked"), (pv.Direct(), "active")],
+    ids=["coupling", "hold", "plain"],
+)
+def test_a_device_moves_two_worlds(through, kind):
+    """What a device pays for reaches the second world; only the junction between the two creates, as it says itself."""
+    report = in_the_hand(through)
+    verdict = report.verdict
+    assert verdict.kind == verdict.parts["link"].kind == kind
+    assert report.ports["device"].passive
+    assert all(part.kind == "exact" for name, part in verdict.parts.items() if name != "link")
+    row = lambda part, column: float(report.ledger.sel(part=part)[column])  # noqa: E731
+    assert row("far", "lost") > 1e-3  # it is moved along
+    if kind == "booked":
+        assert abs(verdict.unnoticed) < 1e-14 and row("link", "created") != 0.0
+    if isinstance(through, pv.VirtualCoupling):
+        # k Δx²/2 per sample, of which a drag b of the same body takes b Δx²/T: passive from b = k T/2 on (spec 4.8)
+        assert row("link", "created") == pytest.approx(50.0 * 1e-3 / 2 / 1.0 * row("near", "lost"), rel=1e-3)
+
+
 def two_coupled(wrench=False, k=300.0, damping=5.0, period=1e-3, lever=0.02):
     """Two balls in two worlds, pulled together; the first has the shorter step and stands for the device."""
     net = pv.Network()
