@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import thread_time
+
 import numpy as np
 
 import passivo as pv
@@ -31,7 +33,7 @@ def _row(what: str, places: np.ndarray, steps: int) -> Row:
     tasks = [run, *_rival(places, steps)]
     for task in tasks:
         task()
-    taken = [seconds / steps for seconds in fastest(*tasks, repeats=REPEATS)]
+    taken = [seconds / steps for seconds in fastest(*tasks, repeats=REPEATS, clock=thread_time)]
     drift = float(np.abs(part.state[1 : 1 + 19 * len(places)].reshape(-1, 19)[:, :3] - places).max())
     note = f"{1e6 * taken[0] / len(places):.2f} µs per body, moved {1e3 * drift:.3g} mm, verdict {part.verdict.kind}"
     return Row(what, taken[0], taken[1] if len(taken) > 1 else None, note=note)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from time import thread_time
 
 import numpy as np
 
@@ -53,7 +54,7 @@ def costs(masses: int) -> list[Row]:
             break
         else:
             refused.append(Row(f"n = {2 * masses}, {title(method)}", None, note=f"not measured: {last}"))
-    seconds = fastest(*(task(part) for part, _ in found), repeats=REPEATS)
+    seconds = fastest(*(task(part) for part, _ in found), repeats=REPEATS, clock=thread_time)
     rows = []
     for (part, springs), took in zip(found, seconds):
         iterations = f", {part.iterations:.2f} Newton iterations" if part.iterations else ""

@@ -14,6 +14,8 @@ from verify.measure import Drift, Result, drift, measure
 from verify.methods import all_methods, reason_against
 from verify.problems import PROBLEMS
 
+TASKS_EACH = 40  # of a process, before another takes its place: what was compiled stays, some 50 MB each time
+
 
 def task(kind: str, title: str, name: str) -> Result | Drift | str:
     """One measurement, in a process of its own; a text says what went wrong."""
@@ -50,7 +52,7 @@ def measure_all(
     work = tasks(methods, problems)
     answers: dict[tuple[str, str, str], Result | Drift | str] = {}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
+    with ProcessPoolExecutor(jobs, context, max_tasks_per_child=TASKS_EACH) as pool:
         waiting = {pool.submit(task, *item): item for item in work}
         for done, future in enumerate(as_completed(waiting), start=1):
             item = waiting[future]
