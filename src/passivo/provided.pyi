@@ -184,6 +184,26 @@ def fly(m, h) -> None: ...  # STEP without μ, POINT, MISSED: g at the end.
 def close(m) -> None: ...  # MISSED: f at the end; BRACE = G W G' there.
 def lay(m) -> None: ...  # Add the kick of PULL to STEP.
 
+# where masses depend on positions
+HALF: int  # positions
+PREDICTS: int  # 1: the middle of the step is foretold
+PLACE: int  # where masses are taken, and the momenta of GUESS there
+GUESS: int  # the velocity v̂ that is expected
+LATEST: int  # v̂ of the last step and of the one before
+EARLIER: int
+SPAN: int  # the sizes of both
+KNOWN: int  # how many of them count
+CARRIED: int  # L ν
+LEVER: int  # L
+SWAY: int  # Σ ∂W/∂q_k GUESS_k
+SHEAR: int  # ∂(W p)/∂q
+TURNING: int  # Q
+INERTIA: int  # L L'
+TWIST: int  # L Q L'
+
+def spread(m) -> None: ...  # W at POINT, into ROOT.
+def vary(m) -> None: ...  # SWAY and SHEAR at PLACE.
+
 # statuses
 OK: int
 UNCONVERGED: int
