@@ -115,6 +115,7 @@ LEVEL: int
 GAP: int
 PROOF: int  # 1: asked for; residual power; gap of the mean gradient
 DEFECT: int
+CONVERGED: float  # a correction that is as small as this
 ORIGIN: int
 OFFSET: int
 AHEAD: int
@@ -254,7 +255,9 @@ def finish(m, h) -> int: ...  # A solved stroke: weighed, committed.
 def stroke(m, kind, h) -> int: ...  # A part of a step: solved, weighed, committed.
 def solve(m, h) -> int: ...  # Find STEP.
 def assess(m, h) -> None: ...  # Increments and residual at the present unknowns.
+def derive(m, h) -> None: ...  # MATRIX at the unknowns that were assessed last.
 def factor(m) -> bool: ...  # LU of MATRIX.
+def relative(m) -> float: ...  # The largest CORRECTION as a share of its unknown.
 def correct(m) -> None: ...  # CORRECTION from RESIDUAL.
 def apply(m, share) -> None: ...  # Move the unknowns by CORRECTION.
 def settled(m, h) -> bool: ...  # Whether RESIDUAL is small.

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from passivo.model.form import Form
     from passivo.provided import *
 
+FEW = 3.0  # iterations; where there were more, the last digits are worth a matrix of their own
+MOST_POLISHES = 4
+
 
 def decompose(m):
     """ROOT = K with W = K K', K upper triangular, of W at POINT; False where W is not positive definite."""
@@ -178,12 +181,32 @@ def arrive(m, h):
     return True
 
 
+def polish(m, h):
+    """Newton's method to the last digit: with the matrix of an earlier iteration a third of the last correction is
+    left, and where springs are stiff that is worth more than rounding."""
+    for _ in range(MOST_POLISHES):
+        assess(m, h)
+        derive(m, h)
+        m[ITERATION] += 1.0
+        if not factor(m):
+            return UNCONVERGED
+        correct(m)
+        size = relative(m)
+        apply(m, 1.0)
+        if size <= CONVERGED:
+            expand(m, h)
+            return OK
+    return UNCONVERGED
+
+
 def attempt(m, h):
     """One solution of a step from GUESS, or UNCONVERGED."""
     m[DEFECT] = inf
     if not survey(m, h):
         return UNCONVERGED
     status = solve(m, h)
+    if status == OK and m[ITERATION] > FEW:
+        status = polish(m, h)
     m[ITERATIONS_ALL] += m[ITERATION]
     return status
 
@@ -222,7 +245,7 @@ def ready(m):
 
 NEWTON = tuple(kernel for kernel in newton.KERNELS if kernel is not newton.predict)
 KERNELS = (
-    *NEWTON, decompose, upward, downward, embark, foretell, survey, predict, arrive, attempt,
+    *NEWTON, decompose, upward, downward, embark, foretell, survey, predict, arrive, polish, attempt,
     finish, stroke, advance, ready,
 )  # fmt: skip
 

@@ -31,8 +31,9 @@ class PassiveMidpoint(OneStage):
     """Passive midpoint integration (spec 4): every force acts on the mean velocity of the step v̂ = (v⁺ + v)/2, so that
     `ΔH = h f·v̂ − h v̂'B v̂` for every step, even a varying one.
 
-    For worlds, `Linear` and `Mechanical`. In these a potential V that is not quadratic acts as `V' + V'' d/2 + c d`
-    with the one number c that makes it do the work that V stores. A mass matrix that depends on positions is taken
+    For worlds, `Linear` and `Mechanical`. In these what is not quadratic in a potential acts by the slope of its change
+    where it depends on one combination of positions, and else as `V' + V'' d/2 + c d` with the one number c that makes
+    it do the work that V stores. A mass matrix that depends on positions is taken
     where the last two steps foretell the middle of the step, losses and ports with it (spec 4.6).
 
     order    of a world, or where masses depend on positions: 2 takes them in the foretold middle of the step, 1 (the
@@ -113,33 +114,30 @@ class PassiveMidpoint(OneStage):
 
 
 def mean_slopes(energy: Any, ends: Ends) -> list[Any]:
-    """A gradient ḡ with ḡ·d = ΔE exactly: at the midpoint where E is quadratic; what is beyond that, from its start."""
+    """ḡ with ḡ·d = ΔE exactly: at the midpoint where E is quadratic, the slope of its change where it depends
+    on one combination of states, along which there is no other; for the rest E' + E'' d/2 of its start, and c d."""
     import sympy as sp
 
-    from passivo.kernel.average import split
+    from passivo.kernel.average import single, split, terms
     from passivo.kernel.slopes import ratio, slopes
 
     states = ends.states
     plain, curved = split(energy, states)
     mean = [ends.at(sp.diff(plain, x), ends.m) for x in states]
-    moving = [i for i, x in enumerate(states) if x in curved.free_symbols]
-    bent = {
-        i: ends.at(
-            sp.diff(curved, states[i])
-            + sp.Add(*(sp.diff(curved, states[i], states[j]) * ends.d[j] for j in moving)) / 2,
-            ends.a,
-        )
-        for i in moving
-    }
-    gaps = {i: s - bent[i] for i, s in slopes(curved, ends).items()} if moving else {}
-    if len(moving) == 1:  # along a line there is one discrete gradient only
-        (i,) = moving
-        mean[i] += bent[i] + gaps[i]
-    elif moving:
-        c = ratio(
-            sp.Add(*(gap * ends.d[i] for i, gap in gaps.items())),
-            sp.Add(sp.Float(1e-300), *(ends.d[i] ** 2 for i in moving)),
-        )
+    rest: Any = sp.Integer(0)
+    for term in terms(curved, states):
+        if single(term, states):
+            for i, slope in slopes(term, ends).items():
+                mean[i] += slope
+        else:
+            rest += term
+    moving = [i for i, x in enumerate(states) if x in rest.free_symbols]
+    if moving:
+        by = [sp.diff(rest, x) for x in states]
+        turned = [sp.Add(*(sp.diff(by[i], states[j]) * ends.d[j] for j in moving)) / 2 for i in moving]
+        bent = {i: ends.at(by[i] + turn, ends.a) for i, turn in zip(moving, turned)}
+        missed = sp.Add(*((slope - bent[i]) * ends.d[i] for i, slope in slopes(rest, ends).items()))
+        c = ratio(missed, sp.Add(sp.Float(1e-300), *(ends.d[i] ** 2 for i in moving)))
         for i in moving:
             mean[i] += bent[i] + c * ends.d[i]
     return mean
