@@ -82,7 +82,7 @@ def reason_against(method: Method, problem: Problem) -> str:
         try:
             check_masses(problem.model)
         except MethodError:
-            return "no positions and momenta with constant masses"
+            return "no positions and momenta with a kinetic energy ½ p'W(q)p"
     if isinstance(method, Kahan):
         try:
             method.form_of(problem.model)

@@ -115,6 +115,7 @@ LEVEL: int
 GAP: int
 PROOF: int  # 1: asked for; residual power; gap of the mean gradient
 DEFECT: int
+CONVERGED: float  # a correction that is as small as this
 ORIGIN: int
 OFFSET: int
 AHEAD: int
@@ -184,6 +185,26 @@ def fly(m, h) -> None: ...  # STEP without μ, POINT, MISSED: g at the end.
 def close(m) -> None: ...  # MISSED: f at the end; BRACE = G W G' there.
 def lay(m) -> None: ...  # Add the kick of PULL to STEP.
 
+# where masses depend on positions
+HALF: int  # positions
+PREDICTS: int  # 1: the middle of the step is foretold
+PLACE: int  # where masses are taken, and the momenta of GUESS there
+GUESS: int  # the velocity v̂ that is expected
+LATEST: int  # v̂ of the last step and of the one before
+EARLIER: int
+SPAN: int  # the sizes of both
+KNOWN: int  # how many of them count
+CARRIED: int  # L ν
+LEVER: int  # L
+SWAY: int  # Σ ∂W/∂q_k GUESS_k
+SHEAR: int  # ∂(W p)/∂q
+TURNING: int  # Q
+INERTIA: int  # L L'
+TWIST: int  # L Q L'
+
+def spread(m) -> None: ...  # W at POINT, into ROOT.
+def vary(m) -> None: ...  # SWAY and SHEAR at PLACE.
+
 # statuses
 OK: int
 UNCONVERGED: int
@@ -234,7 +255,9 @@ def finish(m, h) -> int: ...  # A solved stroke: weighed, committed.
 def stroke(m, kind, h) -> int: ...  # A part of a step: solved, weighed, committed.
 def solve(m, h) -> int: ...  # Find STEP.
 def assess(m, h) -> None: ...  # Increments and residual at the present unknowns.
+def derive(m, h) -> None: ...  # MATRIX at the unknowns that were assessed last.
 def factor(m) -> bool: ...  # LU of MATRIX.
+def relative(m) -> float: ...  # The largest CORRECTION as a share of its unknown.
 def correct(m) -> None: ...  # CORRECTION from RESIDUAL.
 def apply(m, share) -> None: ...  # Move the unknowns by CORRECTION.
 def settled(m, h) -> bool: ...  # Whether RESIDUAL is small.

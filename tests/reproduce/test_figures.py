@@ -120,6 +120,13 @@ def test_no_integrator_keeps_the_identity_of_another():
             assert (kim.gap(run, other, p) < 1e-14) == (other == name)
 
 
+def test_an_arm_keeps_energy_or_area(made):
+    arm = made["kim-fig9"]
+    assert found(arm, "passive midpoint: energy") < 1e-12 < 1e-4 < found(arm, "implicit midpoint: energy")
+    assert found(arm, "symplectic Euler: area") < 1e-9 < 1e-4 < found(arm, "passive midpoint: area")
+    assert found(arm, "passive midpoint, order 1: D'ΩD − Ω") > 10 * found(arm, "passive midpoint: D'ΩD − Ω")
+
+
 def test_the_hand_starts_with_its_joints_closed_in_position_and_velocity():
     world = kim_fig4.hand(1e6, kim_fig4.PARAMS)
     bodies = world.bodies
@@ -158,6 +165,7 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("kim-fig6", {"until": 0.6, "friction": 0.9, "step": 2e-3}),
         ("kim-fig7", {"until": 0.4, "mass": 3.0, "step": 5e-3}),
         ("kim-fig8", {"height": 0.2, "until": 0.5}),
+        ("kim-fig9", {"until": 0.2, "followed": 0.02, "points": 4.0, "m2": 2.0}),
         ("kim-fig10", {"until": 0.1, "peg": 0.2}),
         ("kim-fig11", {"until": 0.1, "step": 2e-3}),
         ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),

@@ -25,7 +25,7 @@ def mean_gradients(energy: Any, path: Path) -> tuple[list[list[Any]], dict[Any, 
         if power is not None and power <= 2:
             moving = [(i, sp.diff(term, x)) for i, x in enumerate(path.states) if x in term.free_symbols]
             pieces = [{i: path.at(slope, node) for i, slope in moving} for node in path.nodes]
-        elif path.ends is not None and _single(term, path.states):
+        elif path.ends is not None and single(term, path.states):
             pieces = [slopes(term, path.ends)]
         else:
             rest.append(term)
@@ -72,7 +72,7 @@ def _degree(term: Any, states: tuple[Any, ...]) -> int | None:
     return sp.Poly(term, *states).total_degree()
 
 
-def _single(term: Any, states: tuple[Any, ...]) -> bool:
+def single(term: Any, states: tuple[Any, ...]) -> bool:
     """Whether the states enter through one and the same linear combination only."""
     found: set[Any] = set()
 
