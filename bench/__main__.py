@@ -24,6 +24,7 @@ NAMES = (
     "constrained",
     "worlds",
     "contacts",
+    "beams",
     "call",
     "touch",
     "loop",

@@ -23,6 +23,7 @@ _WHERE = {
     "passivo.model.ports": ("Port", "effort", "flow"),
     "passivo.model.system": ("System",),
     "passivo.model.mechanical": ("Mechanical", "Linear"),
+    "passivo.model.beam": ("Beam",),
     "passivo.model.constrained": ("Constrained",),
     "passivo.model.embedding": ("Embedding",),
     "passivo.model.monolithic": ("Monolithic",),
@@ -144,6 +145,7 @@ if TYPE_CHECKING:
     from passivo.method.runge_kutta import RK4, Heun  # noqa: F401
     from passivo.method.splitting import StructureSplitting  # noqa: F401
     from passivo.model import library  # noqa: F401
+    from passivo.model.beam import Beam  # noqa: F401
     from passivo.model.constrained import Constrained  # noqa: F401
     from passivo.model.embedding import Embedding  # noqa: F401
     from passivo.model.feedback import Feedback, Relation  # noqa: F401

@@ -6,6 +6,9 @@ small letters are leaves written for the model at hand, or other kernels. Nothin
 
 # sizes
 STATES: int  # n
+KEEPS_ALL: bool  # a run records all states
+KEPT: tuple[int, ...]  # ... or these
+KEPT_COUNT: int
 WIDTH: int  # port components
 SIGNALS: int  # inputs without power
 STAGES: int  # inputs per step

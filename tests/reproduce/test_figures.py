@@ -109,6 +109,17 @@ def test_two_hands_put_a_peg_into_a_hole_and_create_nothing(made):
     assert found(eleven, "once the peg is in the block") == pytest.approx(0.4 * 9.81, rel=5e-3)
 
 
+def test_a_beam_keeps_its_energy_by_passive_midpoint_alone(made):
+    twelve, thirteen, fourteen = (made[f"kim-fig{number}"] for number in (12, 13, 14))
+    for outcome in (twelve, thirteen):
+        assert found(outcome, "passive midpoint, 5000 steps") < 1e-12
+    assert found(twelve, "mean period of the tip") == pytest.approx(101.35, abs=0.1)
+    assert found(thirteen, "least share of the potential") < 0.01 < 0.99 < found(thirteen, "its largest share")
+    assert 0.1 < found(fourteen, "seconds until half of the energy is lost") < 0.2
+    assert found(fourteen, "symplectic Euler: energy / start") > 1e30
+    assert found(fourteen, "symplectic Euler: steps until then") < 10
+
+
 def test_no_integrator_keeps_the_identity_of_another():
     p = {**kim_fig1.SPRING, "force": 3.0}
     for name, method in kim.METHODS.items():
@@ -168,6 +179,9 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("kim-fig9", {"until": 0.2, "followed": 0.02, "points": 4.0, "m2": 2.0}),
         ("kim-fig10", {"until": 0.1, "peg": 0.2}),
         ("kim-fig11", {"until": 0.1, "step": 2e-3}),
+        ("kim-fig12", {"until": 0.1, "elements": 3.0, "step": 2e-3}),
+        ("kim-fig13", {"until": 0.1, "elements": 3.0, "height": 0.006}),
+        ("kim-fig14", {"until": 0.1, "elements": 3.0, "young": 2e9}),
         ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),
     ],
 )

@@ -158,7 +158,7 @@ def _facts(run: Run) -> dict[str, Any]:
         "until": float(run.time[-1]),
         "params": run.params,
         "start": run.start,
-        "end": dict(zip(run.model.states, run.arrays["states"][-1].tolist())),
+        "end": dict(zip(run.model.kept, run.arrays["states"][-1].tolist())),
         "iterations": run.iterations,
         "cut_steps": run.cut_steps,
     }

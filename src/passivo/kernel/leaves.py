@@ -37,6 +37,7 @@ def constants(form: Form, stages: int, recorded: int = 0) -> dict[str, Any]:
     """Sizes and tables of the generated module that follow from the model."""
     n, w, s, rows = len(form.states), len(form.inputs), len(form.signals), len(form.rows)
     count = rows + 1 if rows > 1 else 1
+    kept = range(n) if form.kept is None else form.kept
     row_of_state = {i: r for r, row in enumerate(form.rows) for i in row.states}
     return {
         "STATES": n,
@@ -50,7 +51,10 @@ def constants(form: Form, stages: int, recorded: int = 0) -> dict[str, Any]:
         "ROW_OF_STATE": tuple(row_of_state[i] for i in range(n)) or (0,),
         "ROW_OF_INPUT": tuple(-1 if form.rows[r].opaque else r for r in form.input_rows) or (0,),
         "IS_OPAQUE": any(row.opaque for row in form.rows),
-        "REPORT_SIZE": 1 + n + (w + s) + 2 * w + accounts.LEDGER_COLUMNS * count + recorded,
+        "KEEPS_ALL": form.kept is None,
+        "KEPT": form.kept or (0,),
+        "KEPT_COUNT": len(kept),
+        "REPORT_SIZE": 1 + len(kept) + (w + s) + 2 * w + accounts.LEDGER_COLUMNS * count + recorded,
         "HAS_DOMAIN": form.domain is not None,
         "EPSILON": 2.0**-52,
     }

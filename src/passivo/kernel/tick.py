@@ -97,15 +97,15 @@ def show_rows(m, at):
 
 
 def report(m):
-    """Fill REPORT: time, states, inputs, outputs, work per port component, the columns of each account, and what the
-    method itself records."""
+    """Fill REPORT: time, the states that are kept, inputs, outputs, work per port component, the columns of each
+    account, and what the method itself records."""
     output(m)
     at = REPORT
     m[at] = m[TIME] + m[TIME + 1]
     at += 1
-    for i in range(STATES):
-        m[at + i] = m[STATE + i]
-    at += STATES
+    for i in range(KEPT_COUNT):
+        m[at + i] = m[STATE + i] if KEEPS_ALL else m[STATE + KEPT[i]]
+    at += KEPT_COUNT
     for k in range(WIDTH + SIGNALS):
         m[at + k] = m[USED + k]
     at += WIDTH + SIGNALS

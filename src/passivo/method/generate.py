@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from passivo.errors import InputError, nearest
 from passivo.kernel import adapt, cache, tick
 from passivo.ledger import accounts as A
+from passivo.method import banded_lay
 from passivo.method.base import Method, laws_of
 from passivo.model.feedback import Feedback, Law
+from passivo.model.sparse import SparseLinear
 from passivo.model.system import Model
 
 if TYPE_CHECKING:
@@ -114,6 +116,8 @@ def part_piece(
     model: Model, method: Method, formulas: Mapping[str, tuple[str, tuple[str, ...]]], engine: Engine, base: int = 0
 ) -> Piece:
     """A model with a method, its memory from `base` to SIZE."""
+    if isinstance(model, SparseLinear):
+        return banded_lay.piece_of(model, method, formulas, base, engine)
     if model.steps_apart:
         return model.piece(method, formulas, base, engine)
     from passivo.kernel import module

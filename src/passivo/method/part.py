@@ -79,7 +79,7 @@ class CompiledPart:
         self.params = dict(model.params)
         self._bind()
         self._section("PARAM", len(self.params))[:] = list(self.params.values())
-        if model.figures:
+        if len(model.figures):
             self._section("FIGURES", len(model.figures))[:] = model.figures
         if (first := model.initial) is not None:
             self.state[:] = [first[name] for name in model.states]

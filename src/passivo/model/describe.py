@@ -11,9 +11,10 @@ from passivo.model.coupled import Coupled
 from passivo.model.handle import Handle
 from passivo.model.monolithic import Monolithic
 from passivo.model.rendering import Rendering
+from passivo.model.sparse import SparseLinear
 from passivo.model.system import Model, System
 
-KINDS = ("System", "Constrained", "Monolithic", "Rendering", "Coupled", "Handle")
+KINDS = ("System", "Constrained", "Monolithic", "Rendering", "Coupled", "Handle", "SparseLinear")
 
 
 def model_from(description: Mapping[str, Any]) -> Model:
@@ -29,6 +30,8 @@ def model_from(description: Mapping[str, Any]) -> Model:
             return Constrained.from_description(description)
         if kind == "Rendering":
             return Rendering.from_description(description)
+        if kind == "SparseLinear":
+            return SparseLinear.from_description(description)
         if kind == "Handle":
             return Handle(description["axes"], description["name"])
         if kind == "Coupled":

@@ -33,6 +33,7 @@ class Form:
     Y = G' for a single system; in a composition with feedthrough at its connected ports it may differ. `minimum` is the
     state of least energy, one formula of the parameters per state, or None where none is stated. `constraints` are
     formulas g of the positions by name: 0 = g holds beside, and −λ ∂g/∂r is added to the momenta's x' (spec 3.1).
+    Of many states a run records those that are `kept`, by default all.
     """
 
     states: tuple[Any, ...]
@@ -52,6 +53,7 @@ class Form:
     source: tuple[Any, ...] = ()
     drift: tuple[Any, ...] = ()
     constraints: Mapping[str, Any] = field(default_factory=dict)
+    kept: tuple[int, ...] | None = None
 
     @property
     def energy(self) -> Any:

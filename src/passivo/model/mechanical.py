@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from passivo.errors import ModelError, nearest, quoted
+from passivo.model.banded import is_sparse
 from passivo.model.expression import evaluate, is_condition, names, symbolic, to_text
 from passivo.model.ports import Port, formulas
+from passivo.model.sparse import SparseLinear
 from passivo.model.system import Formulas, System, check_symmetry, name_list
 
 NO_INERTIA = "the mass matrix is not positive definite; every motion needs a positive inertia"
@@ -85,7 +87,16 @@ class Mechanical(System):
 
 
 class Linear(Mechanical):
-    """`M x'' + B x' + K x = P f` with matrices of numbers; states x1.. and p1.. (or the `coordinates` named)."""
+    """`M x'' + B x' + K x = P f` with matrices of numbers; states x1.. and p1.. (or the `coordinates` named).
+
+    Of SciPy's sparse matrices it makes a `SparseLinear`, for many coordinates: states x1.. and their rates v1..,
+    stepped by PassiveMidpoint with matrices as data. There K may be a pair (D, E) for D'ED: stresses E of strains D x.
+    """
+
+    def __new__(cls, *given: Any, **named: Any) -> Any:
+        if any(is_sparse(matrix) for matrix in (*given[:3], *(named.get(key) for key in "MKB"))):
+            return SparseLinear(*given, **named)
+        return super().__new__(cls)
 
     def __init__(
         self,

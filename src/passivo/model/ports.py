@@ -16,17 +16,20 @@ class Port:
     """An `effort` port takes an effort and gives the flow, a `flow` port takes a flow and gives the effort.
 
     `matrix` is the n × width input matrix G of the port, as formulas; the port's output is G'∇H.
+    Of a sparse matrix it has the number of rows and the `entries` (row, column, value) instead.
     """
 
     kind: Literal["effort", "flow"]
     width: int
     matrix: tuple[tuple[str, ...], ...]
+    entries: tuple[int, tuple[tuple[int, int, float], ...]] | None = None
 
 
 def effort(matrix: Any = None, *, width: int = 1) -> Port:
     """A port that takes an effort (force, torque, voltage) and gives the flow (velocity, current).
 
     `matrix` is a column of n entries, or an n × w matrix for a port w wide; a system without states needs only `width`.
+    One of SciPy's sparse matrices goes with `pv.Linear` of such matrices.
     """
     return _port("effort", matrix, width)
 
@@ -41,6 +44,10 @@ def _port(kind: Literal["effort", "flow"], matrix: Any, width: int) -> Port:
         raise ModelError(f"the width of a port must be a whole number >= 1, not {width!r}")
     if matrix is None:
         return Port(kind, width, ())
+    if type(matrix).__module__.startswith("scipy.sparse"):
+        found = matrix.tocoo()
+        places = zip(found.row.tolist(), found.col.tolist(), found.data.tolist())
+        return Port(kind, found.shape[1], (), (found.shape[0], tuple((i, j, float(value)) for i, j, value in places)))
     rows = formulas(matrix, f"the matrix of an {kind} port", columns=True)
     return Port(kind, len(rows[0]), rows)
 

@@ -63,9 +63,14 @@ class Model(ABC):
         """The state of least energy at the present parameters, where the model states one."""
 
     @property
+    def kept(self) -> tuple[str, ...]:
+        """The states that a run records."""
+        return self.states
+
+    @property
     def shown(self) -> tuple[str, ...]:
         """The states that a picture shows."""
-        return self.states
+        return self.kept
 
     @property
     def initial(self) -> dict[str, float] | None:

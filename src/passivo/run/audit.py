@@ -3,8 +3,8 @@
 Where every step is stored, each one is taken anew as plain Python in extended precision, from the stored state before
 it: the stored state after it, inputs, outputs, work, loss and every column of the ledger must agree, and the verdict is
 formed again from the stored states. What a method keeps beside the state (its own book, its counts) is not stored: the
-audit's memory carries it from step to step as the run's did. A thinned run is replayed from its start and must agree
-bit for bit.
+audit's memory carries it from step to step as the run's did. A run that is thinned, or lacks states, is replayed from
+its start and must agree bit for bit.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def audit(run: Run | NetworkRun | str | os.PathLike, progress: Callable[[int, in
         drives = network_inputs(run.net, given, {key: part.steps for key, part in runs.items()})
         return _network(run, drives, findings, progress)
     drive = Inputs(run.model, given[""], run.steps)
-    if run.record_every > 1:
+    if run.record_every > 1 or run.model.kept != run.model.states:
         return _replay(run, drive, findings, progress)
     nodes = np.array(run.method.nodes)
     times = lambda k: (k + nodes) * run.step if run.pace is None else run.began(k) + nodes * run.size_of(k)  # noqa: E731
@@ -123,8 +123,8 @@ def _network(run: NetworkRun, drives: Mapping[str, Inputs], findings: list[str],
     if run.record_every == 1:
         how = "every part recomputed in extended precision, the whole replayed bit for bit"
         for key, part in run.runs.items():
-            if part.model.couplings:  # its spring is moved between two steps: only the whole can be repeated
-                continue
+            if part.model.couplings or part.model.kept != part.model.states:
+                continue  # a spring is moved between two steps, states are missing: only the whole can be repeated
             found: list[str] = []
             _recompute(part, drives[key], _held_rows(run.net, key, part, drives[key]), found, progress)
             findings += [f"part {key}: {finding}" for finding in found]

@@ -112,7 +112,7 @@ def _of_part(run: Run, net: Network | None = None, key: str = "") -> list[Series
     make = lambda name, kind, unit, values: Series(name, kind, unit, time, values)  # noqa: E731
     shown = set(model.shown)
     states = [
-        make(s, "state", model.unit(s), run.arrays["states"][:, i]) for i, s in enumerate(model.states) if s in shown
+        make(s, "state", model.unit(s), run.arrays["states"][:, i]) for i, s in enumerate(model.kept) if s in shown
     ]
     taken, given, at = [], [], 0
     for name, port in model.ports.items():

@@ -55,7 +55,7 @@ class Run(Pictured):
         until: float = 0.0,
     ):
         module = part.module
-        n, w, s, count = module.STATES, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT
+        n, w, s, count = module.KEPT_COUNT, module.WIDTH, module.SIGNALS, module.ACCOUNTS_COUNT
         edges = np.cumsum([0, 1, n, w + s, w, w, len(COLUMNS) * count, module.RECORDED_COUNT])
         time, states, given, outputs, work, ledger, recorded = (rows[:, a:b] for a, b in pairwise(edges))
         ticks = np.minimum(np.arange(len(rows)) * every, steps)
@@ -128,8 +128,8 @@ class Run(Pictured):
         return self.arrays["time"]
 
     def __getitem__(self, name: str) -> xr.DataArray:
-        if name in self.model.states:
-            values = self.arrays["states"][:, self.model.states.index(name)]
+        if name in self.model.kept:
+            values = self.arrays["states"][:, self.model.kept.index(name)]
             return self._series(name, values, self.model.unit(name))
         if name in self.model.vectors:
             return self._vector(name)
@@ -138,16 +138,14 @@ class Run(Pictured):
         if name in self.recorded:
             values = self.arrays["recorded"][:, self.recorded.index(name)]
             return self._series(name, values, self.model.unit(name))
-        known = [*self.model.vectors, *self.model.states, *self.inputs, *self.recorded]
+        known = [*self.model.vectors, *self.model.kept, *self.inputs, *self.recorded]
         raise InputError(f"the run has no {name!r}; {nearest(name, known)}")
 
     def _vector(self, name: str) -> xr.DataArray:
         """Several states, or several records, under one name."""
         parts = self.model.vectors[name]
-        states = parts[0] in self.model.states
-        known, values = (
-            (self.model.states, self.arrays["states"]) if states else (self.recorded, self.arrays["recorded"])
-        )
+        states = parts[0] in self.model.kept
+        known, values = (self.model.kept, self.arrays["states"]) if states else (self.recorded, self.arrays["recorded"])
         places = [known.index(part) for part in parts]
         found = self._series(name, values[:, places], self.model.unit(parts[0]))
         return found.assign_coords(component=[part.removeprefix(f"{name}.") for part in parts])
@@ -233,7 +231,7 @@ class Run(Pictured):
 
     def columns(self) -> dict[str, np.ndarray]:
         """All recorded series by name and unit: time, states, inputs, outputs, work, and the total's ledger."""
-        states = [_heading(name, self.model.unit(name)) for name in self.model.states]
+        states = [_heading(name, self.model.unit(name)) for name in self.model.kept]
         columns = {"t [s]": self.time} | dict(zip(states, self.arrays["states"].T))
         for group in (self.inputs, self.outputs, self.work):
             columns.update(zip(group.labels(), self.arrays[group.field].T))
@@ -345,7 +343,7 @@ class PartView:
 
     def __getitem__(self, name: str) -> xr.DataArray:
         prefixed = f"{self.name}.{name}"
-        return self._run[prefixed if prefixed in self._run.model.states or prefixed in self._run.inputs else name]
+        return self._run[prefixed if prefixed in self._run.model.kept or prefixed in self._run.inputs else name]
 
     @property
     def ledger(self) -> xr.Dataset:

@@ -83,7 +83,7 @@ def simulate(
         return simulate_network(model, until, start, inputs, record_every, allowance, engine, progress)
     pace = step if isinstance(step, Adaptive) else None
     if pace is not None and isinstance(model, Model) and model.steps_apart:
-        raise InputError(f"{model.name!r} is a world, which takes steps of one size here; give step= in seconds")
+        raise InputError(f"{model.name!r} takes steps of one size here; give step= in seconds")
     size: Any = (1e-3 if step is None else step) if pace is None else until
     steps, every = whole_steps(size, until), checked_every(record_every)
     drive = None

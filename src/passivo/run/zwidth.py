@@ -357,7 +357,7 @@ class Bench:
         table[2 :: view.WIDTH] = force  # the port "hand"; nothing else comes from outside
         memory[view.FEED : view.FEED + 3] = 1.0, 0.0, 1.0
         self.network.run(self.ticks, table, out)
-        first, width = 1 + view.STATES, view.WIDTH
+        first, width = 1 + view.KEPT_COUNT, view.WIDTH
         picked = [1, 2, first, first + width]
         return out.reshape(rows, view.REPORT_SIZE)[:, picked]
 

@@ -75,8 +75,8 @@ def _signals(part: CompiledPart, prefix: str) -> dict[str, Column]:
     """States, inputs and what the method records; the latter two stand at the end of their step, the first row has
     none."""
     model, module = part.model, part.module
-    n = module.STATES
-    states = {f"{prefix}{name}": Column(1 + i, model.unit(name)) for i, name in enumerate(model.states)}
+    n = module.KEPT_COUNT
+    states = {f"{prefix}{name}": Column(1 + i, model.unit(name)) for i, name in enumerate(model.kept)}
     names = part.input_names
     inputs = {
         f"{prefix}{name}": Column(1 + n + k, model.unit(name.split("[")[0]), first=1) for k, name in enumerate(names)
@@ -89,7 +89,7 @@ def _signals(part: CompiledPart, prefix: str) -> dict[str, Column]:
 
 def _ledger_at(part: CompiledPart) -> int:
     module = part.module
-    return 1 + module.STATES + 3 * module.WIDTH + module.SIGNALS
+    return 1 + module.KEPT_COUNT + 3 * module.WIDTH + module.SIGNALS
 
 
 def _ledger(rows: Sequence[str], at: int) -> dict[str, Column]:
