@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from passivo.cli.progress import Progress
+from passivo.document import reader
 from passivo.errors import FileError, InputError
-from passivo.scenario import reader
 from passivo.scenario.scenario import Scenario, built_in
 
 PICTURES = ("png", "svg", "pdf")

@@ -9,12 +9,8 @@ from typing import Annotated, Any, Literal, Union, get_origin, get_type_hints
 from pydantic import BeforeValidator, Discriminator, Field, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
-from passivo.errors import nearest
-from passivo.model import library
-from passivo.model.ports import Port, effort, flow
-from passivo.model.system import Model
-from passivo.scenario.reader import shortened
-from passivo.scenario.values import (
+from passivo.document.reader import shortened
+from passivo.document.values import (
     MOST_NAMES,
     NEVER,
     Formula,
@@ -27,6 +23,10 @@ from passivo.scenario.values import (
     some,
     tag,
 )
+from passivo.errors import nearest
+from passivo.model import library
+from passivo.model.ports import Port, effort, flow
+from passivo.model.system import Model
 
 MOST_PARTICLES = 100  # any whole number a library system takes; a chain of 100 is derived in half a minute
 
