@@ -27,6 +27,7 @@ from passivo.world.parts import (
     check_moments,
     checked_inertia,
 )
+from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import Shape
 
@@ -35,7 +36,7 @@ TANK_LIFT = 1e-4  # metres
 SHOWN = 2  # bodies in a picture of a run
 
 
-class World(Bound, Model):
+class World(Read, Bound, Model):
     """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
 
         world = pv.World(gravity=(0, 0, -9.81))
@@ -209,9 +210,9 @@ class World(Bound, Model):
 
     @property
     def joined(self) -> list[tuple[str, str]]:
-        """Pairs of bodies that a joint joins: they do not touch each other."""
+        """Pairs of bodies that do not touch each other: a joint joins them, or they are excluded."""
         ties = [tie for bond in self.bonds.values() if bond.row == "joints" for tie in bond.ties]
-        return list(dict.fromkeys((tie.a, tie.b) for tie in ties if tie.b in self.bodies))
+        return list(dict.fromkeys([*((tie.a, tie.b) for tie in ties if tie.b in self.bodies), *self.apart]))
 
     @property
     def most_contacts(self) -> int:
@@ -401,6 +402,7 @@ class World(Bound, Model):
                 "bonds": [bond.describe() for bond in self.bonds.values()],
                 "ports": list(self.ports),
                 "couplings": list(self.couplings),
+                "apart": [list(pair) for pair in self.apart],
             },
         }
 
@@ -410,6 +412,7 @@ class World(Bound, Model):
         world = cls(name=data["name"], contact=start["contact"], most_contacts=start["room"])
         world.planes = {plane["name"]: Plane.from_description(plane) for plane in start["planes"]}
         world.couplings = tuple(start["couplings"])
+        world.apart = tuple((a, b) for a, b in start["apart"])
         world.params = dict(data["params"])
         world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
