@@ -25,9 +25,12 @@ if TYPE_CHECKING:
     from passivo.run.compare import Comparison
     from passivo.run.network_run import NetworkRun
     from passivo.run.run import Run
+    from passivo.world.links import Unsupported
 
 LIBRARY = Path(__file__).parent / "library"
 DEFAULT = "mass_on_spring"
+SCENES = (".xml", ".mjcf", ".urdf")
+SCENE_STEP, SCENE_UNTIL = 1e-3, 2.0  # seconds, of a scene file that is run by itself and says nothing else
 MOST_STEPS = 10**11  # two hours of the fastest step
 
 
@@ -55,11 +58,20 @@ class Scenario:
     place: str
     methods: Mapping[str, str]
 
+    @property
+    def unsupported(self) -> tuple[Unsupported, ...]:
+        """What stands in its scene files and is not simulated."""
+        from passivo.network.network import Network
+
+        parts = self.model.members.values() if isinstance(self.model, Network) else ()
+        models = [part.model for part in parts] or [self.model]
+        return tuple(one for model in models for one in getattr(model, "unsupported", ()))
+
     @classmethod
     def load(cls, source: str, changes: Sequence[tuple[Sequence[str], Any, str]] = ()) -> Scenario:
         """Read, change and check a scenario.
 
-        source   the name of a built-in scenario, or a YAML file
+        source   the name of a built-in scenario, a YAML file, or a scene file (.xml, .urdf, .yaml with bodies)
         changes  (path, value, origin): values that replace those of the file; an error at one names its origin
         """
         try:
@@ -69,7 +81,9 @@ class Scenario:
 
     @classmethod
     def _load(cls, path: Path, changes: Sequence[tuple[Sequence[str], Any, str]]) -> Scenario:
-        document = reader.read_file(path)
+        document = scene_document(path) if path.suffix.lower() in SCENES else reader.read_file(path)
+        if isinstance(document.data, dict) and "bodies" in document.data:
+            document = scene_document(path)
         if path.parent == LIBRARY:
             document.source = path.name
         if not isinstance(document.data, dict):
@@ -135,6 +149,16 @@ class Scenario:
             engine=engine,
             progress=progress,
         )
+
+
+def scene_document(path: Path) -> Document:
+    """The scenario of a scene file that is run by itself."""
+    from passivo.world.read import scene_of
+
+    scene = scene_of(path)
+    run = {"step": scene.step or SCENE_STEP, "until": SCENE_UNTIL}
+    data = {"name": scene.name[:64], "about": scene.about, "system": {"scene": path.name}, "run": run}
+    return Document(str(path), data)
 
 
 @lru_cache(maxsize=1)
@@ -204,6 +228,7 @@ class _Build:
     def scenario(self, stem: str) -> Scenario:
         from passivo.document.checked import checked
         from passivo.method.one_stage import AVF
+        from passivo.method.passive_midpoint import PassiveMidpoint
         from passivo.scenario import schema
 
         given = checked(self.document, schema.ScenarioFile)
@@ -216,7 +241,7 @@ class _Build:
             model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
             step = self.step(given.run, model)
             with self.at("method"):
-                method = given.method or AVF()
+                method = given.method or (PassiveMidpoint() if model.steps_apart else AVF())
                 method = method.for_model(model) if model.states else method
         self.check_start(model, given.start)
         inputs = {name: self.input(spec, model, name, given.run.seed) for name, spec in given.inputs.items()}
@@ -287,6 +312,11 @@ class _Build:
         fields = {key: getattr(spec, key) for key in type(spec).model_fields}
         with self.at(*path):
             match spec:
+                case systems.SceneSystem():
+                    from passivo.world.read import world_from
+
+                    file = Path(self.document.source).parent / fields.pop("scene")
+                    return world_from(file, **{key: value for key, value in fields.items() if value is not None})
                 case systems.LibrarySystem():
                     return systems.LIBRARY[fields.pop("library")](**fields)
                 case systems.MechanicalSystem():

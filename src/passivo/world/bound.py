@@ -19,7 +19,6 @@ class Bound:
     anchors: dict[str, Anchor]
     bonds: dict[str, Bond]
     params: dict[str, float]
-    apart: tuple[tuple[str, str], ...] = ()
 
     if TYPE_CHECKING:
 
@@ -148,19 +147,6 @@ class Bound:
         """Two bodies that stay as they are to each other; `span² stiffness` N m/rad hold the orientation."""
         first, second = self._ends(name, (a, b), at)
         self._bind(bonds.weld(self._new_name(name), first, second, span, stiffness, damping))
-
-    # -- who never touches --------------------------------------------------------------------------------------------
-
-    def exclude(self, a: Body, b: Body) -> None:
-        """Two bodies that never touch each other, as those never do that a joint joins."""
-        for body in (a, b):
-            if not isinstance(body, Body) or self.bodies.get(body.name) is not body:
-                raise ModelError(
-                    f"exclude takes two bodies that this world's add_body(...) returned, not {quoted(body)}"
-                )
-        if a is b:
-            raise ModelError(f"exclude takes two bodies, not {a.name!r} twice")
-        self.apart = (*self.apart, (a.name, b.name))
 
     # -- ends ---------------------------------------------------------------------------------------------------------
 

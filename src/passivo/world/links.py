@@ -123,7 +123,7 @@ class Scene:
     fixed     surfaces that never move, in the axes of the world
     excluded  pairs of links that never touch
     contact   whether shapes touch; None: where there is a plane
-    step      seconds that the file proposes
+    step      seconds that the file proposes; `about` one line for people
     """
 
     name: str
@@ -137,6 +137,7 @@ class Scene:
     unsupported: tuple[Unsupported, ...] = ()
     contact: bool | None = None
     step: float | None = None
+    about: str = ""
 
     @property
     def roots(self) -> dict[str, str]:

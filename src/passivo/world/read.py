@@ -21,7 +21,6 @@ class Read:
     """What a world knows of the file that it came from."""
 
     unsupported: tuple[Unsupported, ...] = ()
-    file_step: float | None = None
 
     @classmethod
     def from_file(
@@ -43,14 +42,25 @@ class Read:
         contact      whether shapes touch; by default as the file says
         stiffness, span  of the joints between bodies, as in `add_hinge`
         """
-        from passivo.world.scene.build import world_of
-
-        world = world_of(scene_of(path), coordinates, contact, stiffness, span)
+        world = world_from(path, coordinates, contact, stiffness, span)
         if world.unsupported:
             from passivo.world.links import SceneWarning
 
             warnings.warn(SceneWarning(str(path), world.unsupported), stacklevel=2)
         return world
+
+
+def world_from(
+    path: Any,
+    coordinates: str | Mapping[str, str] = "maximal",
+    contact: bool | None = None,
+    stiffness: float = STIFF,
+    span: float = SPAN,
+) -> World:
+    """As `World.from_file`, for those who show `unsupported` themselves."""
+    from passivo.world.scene.build import world_of
+
+    return world_of(scene_of(path), coordinates, contact, stiffness, span)
 
 
 def scene_of(path: Any) -> Scene:

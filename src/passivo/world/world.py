@@ -210,9 +210,9 @@ class World(Read, Bound, Model):
 
     @property
     def joined(self) -> list[tuple[str, str]]:
-        """Pairs of bodies that do not touch each other: a joint joins them, or they are excluded."""
+        """Pairs of bodies that a joint joins: they do not touch each other."""
         ties = [tie for bond in self.bonds.values() if bond.row == "joints" for tie in bond.ties]
-        return list(dict.fromkeys([*((tie.a, tie.b) for tie in ties if tie.b in self.bodies), *self.apart]))
+        return list(dict.fromkeys((tie.a, tie.b) for tie in ties if tie.b in self.bodies))
 
     @property
     def most_contacts(self) -> int:
@@ -402,7 +402,6 @@ class World(Read, Bound, Model):
                 "bonds": [bond.describe() for bond in self.bonds.values()],
                 "ports": list(self.ports),
                 "couplings": list(self.couplings),
-                "apart": [list(pair) for pair in self.apart],
             },
         }
 
@@ -412,7 +411,6 @@ class World(Read, Bound, Model):
         world = cls(name=data["name"], contact=start["contact"], most_contacts=start["room"])
         world.planes = {plane["name"]: Plane.from_description(plane) for plane in start["planes"]}
         world.couplings = tuple(start["couplings"])
-        world.apart = tuple((a, b) for a, b in start["apart"])
         world.params = dict(data["params"])
         world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}

@@ -203,6 +203,7 @@ class _Reader:
             closures=tuple(loops),
             contact=given.contact,
             step=given.step,
+            about=given.about,
         )
 
     def check_name(self, name: str, group: str) -> None:
@@ -324,10 +325,18 @@ def text_of(scene: Scene) -> str:
         p.name: {"normal": list(p.normal), "at": list(p.at), "friction": p.friction, "restitution": p.restitution}
         for p in scene.planes
     }
-    data: dict[str, Any] = {"name": scene.name, "gravity": list(scene.gravity), "contact": scene.contact,
-                            "step": scene.step, "planes": planes, "bodies": bodies, "loops": loops,
-                            "exclude": [list(pair) for pair in scene.excluded]}  # fmt: skip
-    kept = {key: value for key, value in data.items() if value not in (None, {}, [])}
+    data: dict[str, Any] = {
+        "name": scene.name,
+        "about": scene.about,
+        "gravity": list(scene.gravity),
+        "contact": scene.contact,
+        "step": scene.step,
+        "planes": planes,
+        "bodies": bodies,
+        "loops": loops,
+        "exclude": [list(pair) for pair in scene.excluded],
+    }
+    kept = {key: value for key, value in data.items() if value not in (None, "", {}, [])}
     return yaml.safe_dump(kept, sort_keys=False, width=120, default_flow_style=None)
 
 
