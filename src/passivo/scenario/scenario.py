@@ -178,7 +178,7 @@ def find(source: str) -> Path:
         raise ScenarioError(f"{source} is a folder; name a scenario file in it")
     if os.path.exists(source):
         raise ScenarioError(f"{source} is not an ordinary file; save the scenario to one, such as mine.yaml")
-    what = "file" if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 else "scenario or file"
+    what = "file" if path.suffix in (".yaml", ".yml", *SCENES) or len(path.parts) > 1 else "scenario or file"
     raise ScenarioError(f"there is no {what} {reader.shortened(source)}; {nearest(path.stem, built_in())}")
 
 

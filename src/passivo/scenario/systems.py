@@ -217,8 +217,8 @@ def _unclear(value: Any) -> Any:
 
 
 _KEYS = {
-    "parts": "composition", "coordinates": "mechanical", "constraints": "constrained", "states": "expressions",
-    "energy": "expressions", "scene": "scene",
+    "scene": "scene", "parts": "composition", "coordinates": "mechanical", "constraints": "constrained", "states": "expressions",
+    "energy": "expressions",
 }  # fmt: skip
 SystemSpec = Annotated[
     Union[

@@ -123,6 +123,7 @@ class Scene:
     fixed     surfaces that never move, in the axes of the world
     excluded  pairs of links that never touch
     contact   whether shapes touch; None: where there is a plane
+    apart     whether what stands still does not touch the links that hang on it: shapes of neighbours often overlap
     step      seconds that the file proposes; `about` one line for people
     """
 
@@ -136,6 +137,7 @@ class Scene:
     closures: tuple[Closure, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
     contact: bool | None = None
+    apart: bool = False
     step: float | None = None
     about: str = ""
 

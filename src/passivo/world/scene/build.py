@@ -47,7 +47,9 @@ class _Builder:
                 raise ScenarioError(f"{link.place or scene.source}: {error}") from None
         for one in scene.closures:
             self.close(one)
-        for a, b in scene.excluded:
+        still = [*getattr(self.world, "fixed", ())] if scene.apart else []
+        hung = [link.name for link in scene.links if link.parent is None and link.joints[0].kind != "free"]
+        for a, b in (*scene.excluded, *((a, b) for a in hung for b in still)):
             self.exclude(a, b)
         self.world.unsupported = grouped(self.unsupported)
 
@@ -66,7 +68,8 @@ class _Builder:
         }
         # the velocity of a link is that of its own origin
         velocity = np.array(link.velocity) + matrix_of(pose[1]) @ np.cross(link.angular_velocity, link.centre)
-        if coordinates == "generalised":
+        alone = link.joints[0].kind == "free" and all(one.parent != link.name for one in self.scene.links)
+        if coordinates == "generalised" and not alone:  # what floats alone is a body in any case
             self.unsupported += hang(self.world, link, pose, options, velocity)
             return
         self.world.add_body(link.name, **options, velocity=velocity, angular_velocity=link.angular_velocity)

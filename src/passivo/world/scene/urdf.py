@@ -60,7 +60,7 @@ class _Reader:
                 name = element.attributes.get("name") or element.attributes.get("reference") or element.tag
                 self.drop(f"<{element.tag}>", name)
         title = plain(self.top.attributes.get("name", "") or self.file.stem)
-        return Scene(title, str(self.file), links, unsupported=tuple(self.unsupported), contact=True)
+        return Scene(title, str(self.file), links, unsupported=tuple(self.unsupported), contact=True, apart=True)
 
     def drop(self, kind: str, name: str, instead: str = "left out") -> None:
         self.unsupported.append(Unsupported(kind, (name,), instead))
