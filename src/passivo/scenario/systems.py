@@ -217,8 +217,8 @@ def _unclear(value: Any) -> Any:
 
 
 _KEYS = {
-    "scene": "scene", "parts": "composition", "coordinates": "mechanical", "constraints": "constrained", "states": "expressions",
-    "energy": "expressions",
+    "scene": "scene", "parts": "composition", "coordinates": "mechanical", "constraints": "constrained",
+    "states": "expressions", "energy": "expressions",
 }  # fmt: skip
 SystemSpec = Annotated[
     Union[

@@ -157,11 +157,6 @@ class SceneFile(Section):
     )
 
 
-def is_scene(data: Any) -> bool:
-    """Whether the data of a YAML file is a scene, and not a scenario."""
-    return isinstance(data, Mapping) and "bodies" in data
-
-
 def read_plain(file: Path) -> Scene:
     """The scene of a YAML file."""
     document = read_file(file)
