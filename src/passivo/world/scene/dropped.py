@@ -50,6 +50,7 @@ def dropped(mujoco: Any, model: Any) -> list[Unsupported]:
     found += [
         Unsupported("enable flag", (flag.name.removeprefix("mjENBL_").lower(),), LEFT_OUT)
         for flag in _flags(mujoco.mjtEnableBit, model.opt.enableflags)
+        if flag.name not in _TOLD
     ]
     touching = np.flatnonzero(model.geom_contype | model.geom_conaffinity)
     for field in GEOMS:
@@ -104,4 +105,5 @@ def _flags(kinds: Any, bits: int) -> list[Any]:
 
 
 _KEPT = ("mjDSBL_CONTACT", "mjDSBL_GRAVITY", "mjDSBL_CONSTRAINT")
+_TOLD = ("mjENBL_ENERGY", "mjENBL_FWDINV")  # which only tell more
 _PLAIN = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
