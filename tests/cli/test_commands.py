@@ -104,7 +104,7 @@ def test_formats(capsys):
         (["rnu"], "No such command 'rnu'"),
         (["run", "oscillator", "--stpe", "1"], "No such option: --stpe"),
         (["run", "oscillator", "twice"], "unexpected extra argument"),
-        (["compare"], "Missing argument 'NAME|FILE.yaml'"),
+        (["compare"], "Missing argument 'NAME|FILE'"),
     ],
 )
 def test_mistakes(capsys, arguments, said):

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 import passivo as pv
+from passivo.document import reader
 from passivo.errors import ScenarioError
 from passivo.method.catalogue import METHODS
 from passivo.network.catalogue import JUNCTIONS
-from passivo.scenario import choices, reader, schema, systems
+from passivo.scenario import choices, schema, systems
 from passivo.scenario.scenario import DEFAULT, LIBRARY, Scenario, built_in, template
 
 SHORT = [(("run", "until"), 0.001, "test")]

@@ -4,8 +4,9 @@ import pytest
 import yaml
 from jsonschema import Draft202012Validator
 
+from passivo.document import reader
 from passivo.errors import ScenarioError
-from passivo.scenario import reader, schema
+from passivo.scenario import schema
 from passivo.scenario.scenario import LIBRARY, Scenario, built_in
 
 VALIDATOR = Draft202012Validator(schema.schema())

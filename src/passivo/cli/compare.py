@@ -90,8 +90,8 @@ def compare(
 
 def parse_methods(text: str) -> list[Method] | None:
     """The methods named, with their options; None for all that suit the model."""
+    from passivo.document.reader import value
     from passivo.scenario.choices import methods_of
-    from passivo.scenario.reader import value
 
     if text.strip() == "all":
         return None

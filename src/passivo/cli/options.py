@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from passivo.cli.progress import Progress
+from passivo.document import reader
 from passivo.errors import FileError, InputError
-from passivo.scenario import reader
 from passivo.scenario.scenario import Scenario, built_in
 
 PICTURES = ("png", "svg", "pdf")
@@ -19,7 +19,7 @@ Change = tuple[list[str], Any, str]
 
 
 def complete_scenario(incomplete: str) -> list[str]:
-    files = sorted(str(path) for path in Path().glob("*.y*ml"))
+    files = sorted(str(path) for kind in ("*.y*ml", "*.xml", "*.urdf") for path in Path().glob(kind))
     return [name for name in (*built_in(), *files) if name.startswith(incomplete)]
 
 
@@ -50,8 +50,8 @@ def complete_methods(incomplete: str) -> list[str]:
 ScenarioArgument = Annotated[
     str,
     typer.Argument(
-        metavar="NAME|FILE.yaml",
-        help="A built-in scenario (passivo run --list) or a file.",
+        metavar="NAME|FILE",
+        help="A built-in scenario (passivo run --list), a scenario file, or a scene (.xml, .urdf, .yaml).",
         autocompletion=complete_scenario,
     ),
 ]

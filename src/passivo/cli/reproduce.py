@@ -70,7 +70,7 @@ def reproduce(
 
 
 def settings(given: list[str] | None) -> dict[str, float]:
-    from passivo.scenario.reader import value
+    from passivo.document.reader import value
 
     found = {}
     for name, text in assignments("--set", given, "step=2e-3"):

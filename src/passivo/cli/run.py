@@ -25,7 +25,18 @@ from passivo.cli.options import (
     writable,
 )
 from passivo.cli.progress import COMPILES, Progress, shielded, telling
-from passivo.cli.show import coloured, console, counted, headline, ledger_table, print_json, run_data, say, table
+from passivo.cli.show import (
+    coloured,
+    console,
+    counted,
+    headline,
+    ledger_table,
+    print_json,
+    printable,
+    run_data,
+    say,
+    table,
+)
 from passivo.errors import FileError, StepError
 from passivo.run.painter import Painter
 from passivo.scenario.scenario import DEFAULT, Scenario, built_in, template
@@ -54,6 +65,9 @@ def run(
     input_: Input = None,
     seed: Seed = None,
     record_every: Annotated[int | None, typer.Option(metavar="N", min=1, help="Keep every N-th row.")] = None,
+    coordinates: Annotated[
+        str | None, typer.Option(metavar="KIND", help="Of a scene: maximal (default) or generalised.")
+    ] = None,
     out: Out = None,
     write_template: Annotated[
         str | None,
@@ -66,7 +80,10 @@ def run(
     list_: Annotated[bool, typer.Option("--list", help="List the built-in scenarios.")] = False,
     json: Json = False,
 ) -> int:
-    """Run a scenario: verdict, ledger, picture, data.
+    """Run a scenario or a scene: verdict, ledger, picture, data.
+
+    A scene is an MJCF (.xml), a URDF or a YAML file with bodies. It starts as the file has it, falls and touches; what
+    is not simulated is listed by name. Its parameters are the masses and stiffnesses: --set box.mass=2.
 
     The exit code is 0 if the run is passive, 1 if it is active, 2 for a mistake.
     """
@@ -75,7 +92,10 @@ def run(
     if write_template is not None:
         return write(write_template, out or Path(), json)
     options = {"method": method, "step": step, "until": until, "seed": seed, "record_every": record_every}
-    chosen = load(scenario, changes(set_, input_, **options))
+    system = [] if coordinates is None else [(["system", "coordinates"], coordinates, f"--coordinates {coordinates}")]
+    chosen = load(scenario, [*changes(set_, input_, **options), *system])
+    if not json:
+        warn(chosen)
     files = writable(out or Path(chosen.folder), *(f"{chosen.name}.{kind}" for kind in chosen.formats))
     pictures = [file for file in files if file.suffix[1:] in PICTURES]
     with Painter(bool(pictures)) as painter:
@@ -93,7 +113,8 @@ def run(
             with telling("drawing"):
                 painter.finish()
     if json:
-        print_json({"scenario": chosen.name, **run_data(result), "files": files})
+        left_out = [vars(one) for one in chosen.unsupported]
+        print_json({"scenario": chosen.name, "unsupported": left_out, **run_data(result), "files": files})
     else:
         say(*(f"written  {file}" for file in files))
         suggest(chosen, files, scenario)
@@ -145,10 +166,26 @@ def show(chosen: Scenario, result: Run | NetworkRun) -> None:
     out.print()
 
 
+def warn(chosen: Scenario) -> None:
+    """List what stands in scene files and is not simulated."""
+    if chosen.unsupported:
+        out = console(stderr=True)
+        out.print("warning: in the scene file, but not simulated:", style="bold #b37a00")
+        for one in chosen.unsupported:
+            out.print(printable(f"  {one}"), soft_wrap=True)
+        out.print()
+
+
 def suggest(chosen: Scenario, files: list[Path], source: str) -> None:
     saved = [f"passivo audit {shlex.quote(str(file))}" for file in files if file.suffix == ".zarr"]
     method = chosen.method
-    alike = chosen.model.states and method is not None and not method.adds and isinstance(chosen.step, float)
+    alike = (
+        chosen.model.states
+        and not getattr(chosen.model, "steps_apart", False)
+        and method is not None
+        and not method.adds
+        and isinstance(chosen.step, float)
+    )
     other = [f"passivo compare {shlex.quote(source)} --methods all"] if alike else []
     for i, line in enumerate(saved + other):
         say(f"          {line}" if i else f"\nTry next: {line}")

@@ -164,7 +164,7 @@ def parse_device(words: list[str], found: Identified | None) -> DeviceModel:
 
 def numbers(option: str, texts: Iterable[str], known: Iterable[str], example: str) -> dict[str, Any]:
     """NAME=VALUE with known names and numbers."""
-    from passivo.scenario.reader import value
+    from passivo.document.reader import value
 
     found: dict[str, Any] = {}
     for name, text in assignments(option, texts, example):

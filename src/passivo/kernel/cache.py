@@ -26,6 +26,7 @@ from typing import Any
 from passivo.errors import FileError
 
 LOOKERS = (
+    "document",
     "run",
     "scenario",
     "sweep",

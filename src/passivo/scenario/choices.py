@@ -10,13 +10,13 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, TypeAdapter, ValidationError
 from pydantic_core import PydanticCustomError
 
+from passivo.document.reader import shortened
+from passivo.document.values import Described, explain
 from passivo.errors import ScenarioError, nearest
 from passivo.method.base import Method
 from passivo.method.catalogue import METHODS
 from passivo.network.catalogue import JUNCTIONS
 from passivo.network.junction import Junction
-from passivo.scenario.reader import shortened
-from passivo.scenario.values import Described, explain
 
 
 def method_of(value: Any) -> Method:

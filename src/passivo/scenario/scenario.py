@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from passivo.document import reader
+from passivo.document.reader import Document
 from passivo.errors import MethodError, ModelError, PassivoError, RecordError, ScenarioError, nearest
-from passivo.scenario import reader
-from passivo.scenario.reader import Document
 from passivo.scenario.start import bad_starts
 
 if TYPE_CHECKING:
@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from passivo.run.compare import Comparison
     from passivo.run.network_run import NetworkRun
     from passivo.run.run import Run
+    from passivo.world.links import Unsupported
 
 LIBRARY = Path(__file__).parent / "library"
 DEFAULT = "mass_on_spring"
+SCENES = (".xml", ".mjcf", ".urdf")
+SCENE_STEP, SCENE_UNTIL = 1e-3, 2.0  # seconds, of a scene file that is run by itself and says nothing else
 MOST_STEPS = 10**11  # two hours of the fastest step
-MOST_SHOWN = 8
 
 
 @dataclass(frozen=True)
@@ -56,11 +58,20 @@ class Scenario:
     place: str
     methods: Mapping[str, str]
 
+    @property
+    def unsupported(self) -> tuple[Unsupported, ...]:
+        """What stands in its scene files and is not simulated."""
+        from passivo.network.network import Network
+
+        parts = self.model.members.values() if isinstance(self.model, Network) else ()
+        models = [part.model for part in parts] or [self.model]
+        return tuple(one for model in models for one in getattr(model, "unsupported", ()))
+
     @classmethod
     def load(cls, source: str, changes: Sequence[tuple[Sequence[str], Any, str]] = ()) -> Scenario:
         """Read, change and check a scenario.
 
-        source   the name of a built-in scenario, or a YAML file
+        source   the name of a built-in scenario, a YAML file, or a scene file (.xml, .urdf, .yaml with bodies)
         changes  (path, value, origin): values that replace those of the file; an error at one names its origin
         """
         try:
@@ -70,7 +81,9 @@ class Scenario:
 
     @classmethod
     def _load(cls, path: Path, changes: Sequence[tuple[Sequence[str], Any, str]]) -> Scenario:
-        document = reader.read_file(path)
+        document = scene_document(path) if path.suffix.lower() in SCENES else reader.read_file(path)
+        if isinstance(document.data, dict) and "bodies" in document.data:
+            document = scene_document(path)
         if path.parent == LIBRARY:
             document.source = path.name
         if not isinstance(document.data, dict):
@@ -138,6 +151,16 @@ class Scenario:
         )
 
 
+def scene_document(path: Path) -> Document:
+    """The scenario of a scene file that is run by itself."""
+    from passivo.world.read import scene_of
+
+    scene = scene_of(path)
+    run = {"step": scene.step or SCENE_STEP, "until": SCENE_UNTIL}
+    data = {"name": scene.name[:64], "about": scene.about, "system": {"scene": path.name}, "run": run}
+    return Document(str(path), data)
+
+
 @lru_cache(maxsize=1)
 def built_in() -> tuple[str, ...]:
     """Names of the scenarios that come with Passivo."""
@@ -155,7 +178,7 @@ def find(source: str) -> Path:
         raise ScenarioError(f"{source} is a folder; name a scenario file in it")
     if os.path.exists(source):
         raise ScenarioError(f"{source} is not an ordinary file; save the scenario to one, such as mine.yaml")
-    what = "file" if path.suffix in (".yaml", ".yml") or len(path.parts) > 1 else "scenario or file"
+    what = "file" if path.suffix in (".yaml", ".yml", *SCENES) or len(path.parts) > 1 else "scenario or file"
     raise ScenarioError(f"there is no {what} {reader.shortened(source)}; {nearest(path.stem, built_in())}")
 
 
@@ -203,9 +226,12 @@ class _Build:
         self.document = document
 
     def scenario(self, stem: str) -> Scenario:
+        from passivo.document.checked import checked
         from passivo.method.one_stage import AVF
+        from passivo.method.passive_midpoint import PassiveMidpoint
+        from passivo.scenario import schema
 
-        given = self.checked()
+        given = checked(self.document, schema.ScenarioFile)
         name = given.name or re.sub(r"[^A-Za-z0-9_-]", "_", stem)[:64]
         model: Any
         if given.network is not None:
@@ -215,7 +241,7 @@ class _Build:
             model = self.changed(self.model(given.system, ("system",), _plain(name)), given.params)
             step = self.step(given.run, model)
             with self.at("method"):
-                method = given.method or AVF()
+                method = given.method or (PassiveMidpoint() if model.steps_apart else AVF())
                 method = method.for_model(model) if model.states else method
         self.check_start(model, given.start)
         inputs = {name: self.input(spec, model, name, given.run.seed) for name, spec in given.inputs.items()}
@@ -239,48 +265,9 @@ class _Build:
     def methods(self, given: Any) -> dict[str, str]:
         """Where the methods stand that are refused only when code is made for them."""
         if given.network is None:
-            return {"": self.named(("method",))}
+            return {"": self.document.named(("method",))}
         paths = {key: ("network", "parts", key, "method") for key in given.network.parts}
-        return {key: self.named(path) for key, path in paths.items()}
-
-    def checked(self) -> Any:
-        """The document, if pydantic finds nothing wrong with it."""
-        from pydantic import ValidationError
-
-        from passivo.scenario.schema import ScenarioFile
-        from passivo.scenario.values import explain
-
-        try:
-            return ScenarioFile.model_validate(self.document.data)
-        except ValidationError as error:
-            found = error.errors()
-        lines = []
-        for problem in found[:MOST_SHOWN]:
-            key = problem.get("ctx", {}).get("key")
-            if problem["type"] == "missing" and key is None:
-                key = problem["loc"][-1]
-            keys = key if isinstance(key, tuple) else () if key is None else (key,)
-            path = [*self.path(problem["loc"]), *keys]
-            lines.append(self.place(path, explain(problem)))
-        if len(found) > MOST_SHOWN:
-            lines.append(f"... and {len(found) - MOST_SHOWN} more")
-        raise ScenarioError("\n".join(lines))
-
-    def path(self, location: Sequence[Any]) -> list[Any]:
-        """Pydantic's location without the names it gives to choices: only what stands in the document."""
-        path, value = [], self.document.data
-        for key in location:
-            if key in reader.entries(value):
-                path.append(key)
-                value = value[key]
-        return path
-
-    def place(self, path: Sequence[Any], what: str) -> str:
-        return f"{self.named(path)}: {what}"
-
-    def named(self, path: Sequence[Any]) -> str:
-        name = ".".join(map(reader.word, path))
-        return f"{self.document.where(path)}: {name}" if name else self.document.where(path)
+        return {key: self.document.named(path) for key, path in paths.items()}
 
     @contextmanager
     def at(self, *path: Any) -> Iterator[None]:
@@ -290,7 +277,7 @@ class _Build:
         except ScenarioError:
             raise
         except PassivoError as error:
-            raise ScenarioError(self.place([*path, *self.culprit(path, str(error))], str(error))) from None
+            raise ScenarioError(self.document.place([*path, *self.culprit(path, str(error))], str(error))) from None
 
     def culprit(self, path: Sequence[Any], message: str) -> list[str]:
         """The key below `path` that a sentence about a model speaks of, for the line number."""
@@ -321,10 +308,15 @@ class _Build:
                 return Monolithic(parts, spec.connections, name=name)
             except ModelError as error:
                 place = self._bad_connection(parts, spec.connections)
-                raise ScenarioError(self.place([*path, *place], str(error))) from None
+                raise ScenarioError(self.document.place([*path, *place], str(error))) from None
         fields = {key: getattr(spec, key) for key in type(spec).model_fields}
         with self.at(*path):
             match spec:
+                case systems.SceneSystem():
+                    from passivo.world.read import world_from
+
+                    file = Path(self.document.source).parent / fields.pop("scene")
+                    return world_from(file, **{key: value for key, value in fields.items() if value is not None})
                 case systems.LibrarySystem():
                     return systems.LIBRARY[fields.pop("library")](**fields)
                 case systems.MechanicalSystem():
@@ -372,10 +364,10 @@ class _Build:
             if name in model.states:
                 option = ("params", name) in self.document.given
                 mend = f"write start.{name}={params[name]:g}" if option else "move it from params to start"
-                raise ScenarioError(self.place(("params", name), f"{name} is a state: {mend}"))
+                raise ScenarioError(self.document.place(("params", name), f"{name} is a state: {mend}"))
             if name not in model.params:
                 what = f"there is no such parameter; {nearest(name, model.params)}"
-                raise ScenarioError(self.place(("params", name), what))
+                raise ScenarioError(self.document.place(("params", name), what))
         try:
             return model.with_params(**params) if params else model
         except PassivoError as error:
@@ -403,7 +395,7 @@ class _Build:
             step.reach(model, [0.0] * len(model.states))
         if step.least is not None and step.least < SMALLEST * run.until:
             what = f"must be at least {SMALLEST:g} of the run, {SMALLEST * run.until:g} s, not {step.least:g}"
-            raise ScenarioError(self.place(("run", "step", "least"), what))
+            raise ScenarioError(self.document.place(("run", "step", "least"), what))
         return step
 
     def count_steps(self, run: Any, step: Any, what: str = "one step") -> None:
@@ -414,7 +406,7 @@ class _Build:
         if steps > MOST_STEPS:
             count = f"{float(min(steps, 10**300)):.3g} steps of {float(step):g} s"
             what = f"{count} are more than {MOST_STEPS:.0e} and would take hours; choose a longer step or a shorter run"
-            raise ScenarioError(self.place(("run", self._blamed("step")), what))
+            raise ScenarioError(self.document.place(("run", self._blamed("step")), what))
 
     def _blamed(self, usual: str) -> str:
         """Of step and until the one that an option gave, where only one is: the file was right before."""
@@ -425,11 +417,11 @@ class _Build:
         for name in start:
             if name not in model.states:
                 what = f"there is no such state; {nearest(name, model.states)}"
-                raise ScenarioError(self.place(("start", name), what))
+                raise ScenarioError(self.document.place(("start", name), what))
         state = {**dict.fromkeys(model.states, 0.0), **(model.initial or {}), **start}
         for names, what in bad_starts(model, state):
             given = [name for name in names if name in start]
-            raise ScenarioError(self.place(("start", *given[:1]), what))
+            raise ScenarioError(self.document.place(("start", *given[:1]), what))
 
     def input(self, spec: Any, model: Any, name: str, seed: int) -> Any:
         from passivo.model.feedback import Feedback, Relation

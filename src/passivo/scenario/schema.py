@@ -13,11 +13,8 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
-from passivo.network.catalogue import JUNCTIONS
-from passivo.scenario.choices import JunctionSpec, MethodSpec
-from passivo.scenario.reader import shortened
-from passivo.scenario.systems import SystemSpec
-from passivo.scenario.values import (
+from passivo.document.reader import shortened
+from passivo.document.values import (
     ABSENT,
     FORMULA,
     MOST_NAMES,
@@ -34,6 +31,9 @@ from passivo.scenario.values import (
     some,
     tag,
 )
+from passivo.network.catalogue import JUNCTIONS
+from passivo.scenario.choices import JunctionSpec, MethodSpec
+from passivo.scenario.systems import SystemSpec
 
 MOST_NOISE = 1e100  # squares of it can still be summed
 FORMATS = ("png", "svg", "pdf", "zarr", "csv")

@@ -9,25 +9,28 @@ from typing import Annotated, Any, Literal, Union, get_origin, get_type_hints
 from pydantic import BeforeValidator, Discriminator, Field, WithJsonSchema, create_model
 from pydantic_core import PydanticCustomError
 
-from passivo.errors import nearest
-from passivo.model import library
-from passivo.model.ports import Port, effort, flow
-from passivo.model.system import Model
-from passivo.scenario.reader import shortened
-from passivo.scenario.values import (
+from passivo.document.reader import shortened
+from passivo.document.values import (
+    ABSENT,
     MOST_NAMES,
     NEVER,
     Formula,
     Matrix,
     Name,
     Number,
+    Positive,
     Section,
     Square,
     refuse_mistyped,
     some,
     tag,
 )
+from passivo.errors import nearest
+from passivo.model import library
+from passivo.model.ports import Port, effort, flow
+from passivo.model.system import Model
 
+Coordinates = Literal["maximal", "generalised"]
 MOST_PARTICLES = 100  # any whole number a library system takes; a chain of 100 is derived in half a minute
 
 
@@ -129,6 +132,19 @@ class ConstrainedSystem(Section):
     units: Units = Field({}, description=UNITS)
 
 
+class SceneSystem(Section):
+    """A world out of a scene file, as `pv.World.from_file`."""
+
+    scene: Annotated[str, Field(min_length=1, max_length=1000)] = Field(
+        description="an .xml (MJCF), .urdf or .yaml file; its path counts from the scenario's folder"
+    )
+    coordinates: Coordinates | dict[Name, Coordinates] = Field(
+        "maximal", description="maximal or generalised: of all, or of each tree by the name of its root"
+    )
+    contact: bool | None = Field(None, description="whether shapes touch; default: as the file says")
+    stiffness: Positive = Field(ABSENT, description="N/m of the joints between bodies")
+
+
 class Composition(Section):
     """Systems joined port to port and stepped as one, as `pv.Monolithic`."""
 
@@ -201,8 +217,8 @@ def _unclear(value: Any) -> Any:
 
 
 _KEYS = {
-    "parts": "composition", "coordinates": "mechanical", "constraints": "constrained", "states": "expressions",
-    "energy": "expressions",
+    "scene": "scene", "parts": "composition", "coordinates": "mechanical", "constraints": "constrained",
+    "states": "expressions", "energy": "expressions",
 }  # fmt: skip
 SystemSpec = Annotated[
     Union[
@@ -211,6 +227,7 @@ SystemSpec = Annotated[
         Annotated[MechanicalSystem, tag("mechanical")],
         Annotated[ConstrainedSystem, tag("constrained")],
         Annotated[Composition, tag("composition")],
+        Annotated[SceneSystem, tag("scene")],
         *(Annotated[model, tag(name)] for name, model in _LIBRARY_MODELS.items()),
         Annotated[Any, BeforeValidator(_unknown_library), NEVER, tag("unknown")],
         Annotated[Any, BeforeValidator(_unclear), NEVER, tag("unclear")],

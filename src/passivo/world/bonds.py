@@ -82,6 +82,25 @@ def hinge(name: str, a: Point, b: Point, axis: Any, span: float, stiffness: floa
     return Bond(name, "hinge", "joints", ties, params)
 
 
+def universal(name: str, a: Point, b: Point, axes: Any, span: float, stiffness: float, damping: float) -> Bond:
+    """A point, and two axes that stay at right angles: the first turns with b, the second with a; both are given in
+    world axes at the start."""
+    met(name, (a, b))
+    try:
+        first, second = (np.array(checked_direction(axis, f"an axis of joint {name!r}")) for axis in axes)
+    except (TypeError, ValueError):
+        raise ModelError(f"joint {name!r} takes two axes, as in axes=((1, 0, 0), (0, 1, 0))") from None
+    if abs(first @ second) > 1e-9:
+        raise ModelError(f"the axes of joint {name!r} must be at right angles; their cosine is {first @ second:.6g}")
+    one, other = ordered(name, a, b)
+    ours, theirs = (second, first) if one is a else (first, second)
+    params = amounts(name, stiffness=stiffness, damping=damping)
+    more = (*(rotation(other.carrier).T @ theirs), *(0.0,) * 6)
+    lever = moved(one, length_of(span, name) * ours)
+    ties = (tie("point", a, b, name), tie("slide", lever, other, name, tuple(float(x) for x in more)))
+    return Bond(name, "universal", "joints", ties, params)
+
+
 def elliptic(name: str, a: Point, b: Point, axes: Any, radii: Any, stiffness: float, damping: float) -> Bond:
     """Four points on the half axes of an ellipse: it holds the middle, and yields to turns about each axis the more the
     nearer the points of the other lie."""

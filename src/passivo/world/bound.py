@@ -100,6 +100,22 @@ class Bound:
         first, second = self._ends(name, (a, b), at)
         self._bind(bonds.prismatic(self._new_name(name), first, second, axis, span, stiffness, damping))
 
+    def add_universal(
+        self,
+        name: str,
+        a: Any,
+        b: Any,
+        axes: Any,
+        *,
+        at: Any = None,
+        span: float = SPAN,
+        stiffness: float = STIFF,
+        damping: float = 0.0,
+    ) -> None:
+        """Two axes at right angles through one point: the first turns with b, the second with a."""
+        first, second = self._ends(name, (a, b), at)
+        self._bind(bonds.universal(self._new_name(name), first, second, axes, span, stiffness, damping))
+
     def add_elliptic(
         self,
         name: str,

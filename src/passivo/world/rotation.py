@@ -72,3 +72,15 @@ def quaternion_of(axis: Any, angle: float) -> tuple[float, float, float, float]:
     unit = checked_direction(axis, "the axis of a turn")
     s = float(np.sin(0.5 * angle))
     return float(np.cos(0.5 * angle)), s * unit[0], s * unit[1], s * unit[2]
+
+
+def product(a: Any, b: Any) -> tuple[float, float, float, float]:
+    """The turn b, in axes that are turned by a."""
+    w, x, y, z = (float(entry) for entry in a)
+    p, q, r, s = (float(entry) for entry in b)
+    return (
+        w * p - x * q - y * r - z * s,
+        w * q + x * p + y * s - z * r,
+        w * r - x * s + y * p + z * q,
+        w * s + x * r - y * q + z * p,
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, fields
 from functools import cached_property
 from inspect import signature
@@ -284,16 +285,27 @@ def shape_from(description: dict[str, Any]) -> Shape:
     return SHAPES[name](**{key: tuple(v) if isinstance(v, list) else v for key, v in options.items()})
 
 
-def inertia_of(shapes: tuple[Shape, ...], mass: float) -> np.ndarray:
-    """The 3 × 3 inertia about the origin of a body of equal density everywhere; its centre of mass must lie there."""
+def mass_of_shapes(shapes: Sequence[Shape], mass: float) -> tuple[np.ndarray, np.ndarray]:
+    """Centre of mass, and 3 × 3 inertia about it, of shapes of equal density everywhere."""
     whole = sum(shape.volume for shape in shapes)
-    total, middle, reach = np.zeros((3, 3)), np.zeros(3), 0.0
+    inertia, centre = np.zeros((3, 3)), np.zeros(3)
     for shape in shapes:
         share, turn = mass * shape.volume / whole, matrix_of(shape.orientation)
         place = np.array(shape.position) + turn @ shape.centre
-        total += share * (turn @ shape.inertia @ turn.T + place @ place * np.eye(3) - np.outer(place, place))
-        middle += share / mass * place
-        reach = max(reach, float(np.abs(place).max()), shape.volume ** (1.0 / 3.0))
+        inertia += share * (turn @ shape.inertia @ turn.T + _spread(place))
+        centre += share / mass * place
+    return centre, inertia - mass * _spread(centre)
+
+
+def _spread(place: np.ndarray) -> np.ndarray:
+    """The inertia of a kilogram at a place, about the origin."""
+    return place @ place * np.eye(3) - np.outer(place, place)
+
+
+def inertia_of(shapes: tuple[Shape, ...], mass: float) -> np.ndarray:
+    """The 3 × 3 inertia about the origin of a body of equal density everywhere; its centre of mass must lie there."""
+    middle, inertia = mass_of_shapes(shapes, mass)
+    reach = max(max(float(np.abs(shape.position).max()), shape.volume ** (1.0 / 3.0)) for shape in shapes)
     if np.abs(middle).max() > 1e-9 * reach:
         told = ", ".join(f"{x:.6g}" for x in middle)
         centred = "say centred=True" if len(shapes) == 1 and isinstance(shapes[0], ConvexMesh) else "state the inertia"
@@ -301,4 +313,4 @@ def inertia_of(shapes: tuple[Shape, ...], mass: float) -> np.ndarray:
             f"the centre of mass of the shapes is at ({told}) in the axes of the body, and must be its origin; "
             f"move the shapes by as much the other way, or {centred}"
         )
-    return total
+    return inertia

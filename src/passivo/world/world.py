@@ -27,6 +27,7 @@ from passivo.world.parts import (
     check_moments,
     checked_inertia,
 )
+from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import Shape
 
@@ -35,7 +36,7 @@ TANK_LIFT = 1e-4  # metres
 SHOWN = 2  # bodies in a picture of a run
 
 
-class World(Bound, Model):
+class World(Read, Bound, Model):
     """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
 
         world = pv.World(gravity=(0, 0, -9.81))

@@ -50,6 +50,15 @@ class Document:
             value = value[key]
         return f"{self.source}:{line}" if self.marks else self.source
 
+    def named(self, path: Sequence[Any]) -> str:
+        """File, line and the name of a place."""
+        name = ".".join(map(word, path))
+        return f"{self.where(path)}: {name}" if name else self.where(path)
+
+    def place(self, path: Sequence[Any], what: str) -> str:
+        """A sentence about a place."""
+        return f"{self.named(path)}: {what}"
+
     def put(self, path: Sequence[str], value: Any, origin: str) -> None:
         """Set the value at `path`, which `origin` asked for."""
         self.data = place = self._copy(self.data)  # copies: an alias may stand for the same mapping elsewhere

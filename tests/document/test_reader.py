@@ -4,8 +4,8 @@ import time
 
 import pytest
 
+from passivo.document import reader
 from passivo.errors import ScenarioError
-from passivo.scenario import reader
 
 
 def data(text):

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Tag, WithJsonSchema, model_validator
 from pydantic_core import PydanticCustomError
 
+from passivo.document.reader import shortened
 from passivo.errors import nearest, quoted
 from passivo.model.expression import evaluate, is_condition, names, size, to_text
-from passivo.scenario.reader import shortened
 
 MOST_NAMES = 200  # states, coordinates, parts
 MOST_NODES = 2000  # numbers, names and operations of one formula: several pages

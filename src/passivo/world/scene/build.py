@@ -1,0 +1,134 @@
+"""From a scene to a world: bodies held by stiff joints, or links that move by the coordinates of their joints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from passivo.errors import ModelError, ScenarioError, nearest, quoted
+from passivo.world.links import UPRIGHT, Closure, Link, Scene, Unsupported, moved, rigid, within
+from passivo.world.rotation import matrix_of
+from passivo.world.scene.maximal import free_name, join
+from passivo.world.scene.reduced import hang
+
+if TYPE_CHECKING:
+    from passivo.world.world import World
+
+CHOICES = ("maximal", "generalised")
+
+
+def world_of(scene: Scene, coordinates: Any, contact: bool | None, stiffness: float, span: float) -> World:
+    """The world of a scene."""
+    return _Builder(rigid(scene), coordinates, contact, {"stiffness": stiffness, "span": span}).world
+
+
+class _Builder:
+    """Makes a world; what it cannot make is listed."""
+
+    def __init__(self, scene: Scene, coordinates: Any, contact: bool | None, how: Mapping[str, float]):
+        from passivo.world.world import World
+
+        self.scene, self.poses, self.how = scene, scene.poses, how
+        self.unsupported = list(scene.unsupported)
+        self.world = World(scene.gravity, scene.name, contact=scene.contact if contact is None else contact)
+        chosen = _chosen(scene, coordinates)
+        for plane in scene.planes:
+            surface = {"friction": plane.friction, "restitution": plane.restitution}
+            self.world.add_plane(plane.name, normal=plane.normal, at=plane.at, **surface)
+        self.fix()
+        for link in scene.links:
+            try:
+                self.add(link, chosen[scene.roots[link.name]])
+            except ScenarioError:
+                raise
+            except ModelError as error:
+                raise ScenarioError(f"{link.place or scene.source}: {error}") from None
+        for one in scene.closures:
+            self.close(one)
+        still = [*getattr(self.world, "fixed", ())] if scene.apart else []
+        hung = [link.name for link in scene.links if link.parent is None and link.joints[0].kind != "free"]
+        for a, b in (*scene.excluded, *((a, b) for a in hung for b in still)):
+            self.exclude(a, b)
+        self.world.unsupported = grouped(self.unsupported)
+
+    def add(self, link: Link, coordinates: str) -> None:
+        """The body of a link, and its joints."""
+        pose = self.poses[link.name]
+        friction, restitution = self.surface(link)
+        options: dict[str, Any] = {
+            "shape": [moved(one.shape, (-np.array(link.centre), UPRIGHT)) for one in link.surfaces],
+            "mass": link.mass,
+            "inertia": link.inertia,
+            "position": within(pose, link.centre, UPRIGHT)[0],
+            "orientation": pose[1],
+            "friction": friction,
+            "restitution": restitution,
+        }
+        # the velocity of a link is that of its own origin
+        velocity = np.array(link.velocity) + matrix_of(pose[1]) @ np.cross(link.angular_velocity, link.centre)
+        alone = link.joints[0].kind == "free" and all(one.parent != link.name for one in self.scene.links)
+        if coordinates == "generalised" and not alone:  # what floats alone is a body in any case
+            self.unsupported += hang(self.world, link, pose, options, velocity)
+            return
+        self.world.add_body(link.name, **options, velocity=velocity, angular_velocity=link.angular_velocity)
+        names = {one.name for one in self.scene.links}
+        self.unsupported += join(self.world, link, pose, self.how, names)
+
+    def surface(self, link: Link) -> tuple[float, float]:
+        """Friction and restitution of a body: one for all its shapes."""
+        kinds = {(one.friction, one.restitution) for one in link.surfaces}
+        if len(kinds) > 1:
+            instead = "all shapes of a body have the largest friction and restitution of them"
+            self.drop("friction of single shapes", link.name, instead)
+        return max((f for f, _ in kinds), default=0.0), max((r for _, r in kinds), default=0.0)
+
+    def fix(self) -> None:
+        """What stands still."""
+        for i, one in enumerate(self.scene.fixed):
+            name = f"{self.scene.name}_fixed{i + 1}"
+            if hasattr(self.world, "add_fixed"):
+                surface = {"friction": one.friction, "restitution": one.restitution}
+                self.world.add_fixed(name, one.shape, **surface)  # type: ignore[attr-defined]
+            else:
+                self.drop("fixed shape", type(one.shape).__name__, "only planes stand still; nothing touches these")
+
+    def exclude(self, a: str, b: str) -> None:
+        if hasattr(self.world, "set_pair"):
+            self.world.set_pair(a, b, collide=False)  # type: ignore[attr-defined]
+        elif (a, b) not in self.world.joined and (b, a) not in self.world.joined:
+            self.drop("exclusion", f"{a} and {b}", "they touch")
+
+    def close(self, one: Closure) -> None:
+        ends = [self.world if name is None else self.world.bodies[name] for name in (one.a, one.b)]
+        add = self.world.add_ball if one.kind == "ball" else self.world.add_weld
+        try:
+            add(free_name(self.world, one.name, ()), *ends, at=one.at, stiffness=self.how["stiffness"])
+        except ModelError as error:
+            raise ScenarioError(f"{one.place or self.scene.source}: {error}") from None
+
+    def drop(self, kind: str, name: str, instead: str) -> None:
+        self.unsupported.append(Unsupported(kind, (name,), instead))
+
+
+def _chosen(scene: Scene, coordinates: Any) -> dict[str, str]:
+    """The coordinates of each tree, by the name of its root."""
+    roots = [link.name for link in scene.links if link.parent is None]
+    given = coordinates if isinstance(coordinates, Mapping) else dict.fromkeys(roots, coordinates)
+    for name, choice in given.items():
+        if choice not in CHOICES:
+            raise ModelError(f"coordinates are {' or '.join(map(repr, CHOICES))}, not {quoted(choice)}")
+        if name not in roots:
+            inner = scene.roots.get(str(name))
+            mend = f"it hangs on {inner!r}: name that" if inner else nearest(str(name), roots)
+            raise ModelError(f"coordinates are of whole trees, and {quoted(name)} is not the root of one; {mend}")
+    return {name: str(given.get(name, "maximal")) for name in roots}
+
+
+def grouped(found: list[Unsupported]) -> tuple[Unsupported, ...]:
+    """All of one kind together."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one in found:
+        groups.setdefault((one.kind, one.instead), []).extend(one.names)
+    return tuple(Unsupported(kind, tuple(dict.fromkeys(names)), instead) for (kind, instead), names in groups.items())

@@ -1,0 +1,36 @@
+"""Names of a file as names of a world: letters, digits and _, each once."""
+
+from __future__ import annotations
+
+import re
+
+from passivo.errors import ModelError
+from passivo.model.system import checked_name
+
+TAKEN = ("gravity", "total", "tank", "contacts", "contact_tank", "last_step", "step_before", "known_steps")
+
+
+class Names:
+    """Makes plain names and remembers them."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set(TAKEN)
+
+    def new(self, given: str, otherwise: str) -> str:
+        """A plain name like the given one; one like `otherwise` where there is none."""
+        name = plain(given or otherwise)
+        count, first = 2, name
+        while name in self.used:
+            name, count = f"{first}_{count}", count + 1
+        self.used.add(name)
+        return name
+
+
+def plain(given: str) -> str:
+    name = re.sub(r"\W", "_", given.strip())
+    if not name[:1].isidentifier() or name.startswith("__"):
+        name = f"n_{name.lstrip('_')}" if name.startswith("__") else f"n{name}"
+    try:
+        return checked_name(name, "")
+    except ModelError:
+        return f"{name}_"
