@@ -45,7 +45,7 @@ _WHERE = {
     "passivo.method.passive_midpoint": ("PassiveMidpoint",),
     "passivo.method.part": ("Part", "compile", "consistent"),
     "passivo.world.world": ("World",),
-    "passivo.world.shapes": ("Box", "Capsule", "ConvexMesh", "Cylinder", "Sphere"),
+    "passivo.world.shapes": ("Box", "Capsule", "ConvexMesh", "Cylinder", "HeightField", "Sphere"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
     "passivo.network.sample_hold": ("PassiveSampleHold",),
@@ -178,5 +178,5 @@ if TYPE_CHECKING:
     from passivo.scenario.scenario import Scenario  # noqa: F401
     from passivo.sweep.keep import Reduce  # noqa: F401
     from passivo.sweep.sweep import sweep  # noqa: F401
-    from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere  # noqa: F401
+    from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, HeightField, Sphere  # noqa: F401
     from passivo.world.world import World  # noqa: F401

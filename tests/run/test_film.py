@@ -348,3 +348,37 @@ def test_without_ffmpeg_a_film_says_what_to_do(run, tmp_path, monkeypatch):
 def test_nothing_is_loaded_before_it_is_used():
     code = "import sys, passivo; assert not {'matplotlib', 'PIL', 'imageio_ffmpeg'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_height_field_is_met_where_it_is():
+    from passivo.run import relief
+
+    field = pv.HeightField(0.2 * np.random.default_rng(0).random((6, 9)), x=2, y=1.5, base=0.3)
+    rng = np.random.default_rng(1)
+    eyes = rng.uniform((-0.6, -0.6, 0.6), (0.6, 0.6, 1.8), (400, 3))
+    ways = np.column_stack([rng.uniform(-1, 1, (400, 2)), -np.ones(400)])
+    far = relief.meet(field, tuple(eyes.T), tuple(ways.T)).astype(float)
+    hit = np.isfinite(far)
+    at = eyes[hit] + far[hit, None] * ways[hit]
+    x, y = np.clip(at[:, 0], -1, 1), np.clip(at[:, 1], -0.75, 0.75)
+    sides = (np.abs(at[:, 0]) > 0.999) | (np.abs(at[:, 1]) > 0.749)
+    assert hit.sum() > 200 and np.abs(at[:, 2] - field.height(x, y))[~sides].max() < 2e-4
+    fine = np.linspace(0.0, 1.0, 3000)[None, :, None]  # nothing of the way there is inside
+    path = eyes[hit][~sides, None] + (fine * (far[hit][~sides] - 2e-2)[:, None, None]) * ways[hit][~sides, None]
+    with np.errstate(invalid="ignore"):
+        assert not (path[..., 2] < field.height(path[..., 0], path[..., 1]) - 1e-9).any()
+    normal, _ = relief.surface(field, list(at[~sides].T), 1e-3)
+    assert np.allclose(np.stack(normal, axis=-1), field.normal(x[~sides], y[~sides]), atol=1e-6)
+
+
+def test_ground_that_stands_is_drawn_and_takes_shadows():
+    pytest.importorskip("mujoco", reason="the extra `world` is not installed")
+    world = pv.World()
+    world.add_fixed("ground", pv.HeightField(np.zeros((3, 3)), x=1, y=1, base=0.1))
+    world.add_body("ball", pv.Sphere(0.1), 1.0, position=(0, 0, 0.4))
+    run = pv.simulate(world, pv.PassiveMidpoint(), step=1e-2, until=0.02, engine="python")
+    scene = Scene(run)
+    canvas = Canvas(scene, 160, 120, view=(0.0, 60.0))
+    column, row, _ = canvas.camera.seen(np.array([[0.0, 0.0, 0.0], [0.3, 0.3, 0.0]]))
+    dark, bright = (canvas.picture(0.0)[int(r) // 2, int(c) // 2].astype(int).sum() for c, r in zip(column, row))
+    assert dark < 0.85 * bright  # below the ball is its shadow

@@ -22,6 +22,22 @@ def call_two(typing, function, first, second):
     return types.void(types.int64, types.int64, types.int64), generate
 
 
+@intrinsic
+def call_pair(typing, function, model, data, found, first, second, margin):
+    """Call `int f(void*, void*, void*, int, int, double)` at an address."""
+
+    def generate(context, builder, signature, arguments):
+        pointer, whole = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(whole, [pointer] * 3 + [whole] * 2 + [ir.DoubleType()])
+        address, *given, one, other, size = arguments
+        called = builder.inttoptr(address, kind.as_pointer())
+        places = [builder.inttoptr(each, pointer) for each in given]
+        answer = builder.call(called, [*places, builder.trunc(one, whole), builder.trunc(other, whole), size])
+        return builder.sext(answer, ir.IntType(64))
+
+    return types.int64(*[types.int64] * 6, types.float64), generate
+
+
 def _looked_at(number):
     @intrinsic
     def pointer_to(typing, address):

@@ -13,8 +13,9 @@ from math import cos, hypot, radians, sin, tan
 
 import numpy as np
 
+from passivo.run import relief
 from passivo.run.scene import Scene, Solid, Stroke, Surface
-from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
+from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, HeightField, Shape, Sphere
 
 FINE = 2  # pixels that are computed in each direction for one that is shown
 VIEW = 28.0  # degrees from the lower to the upper edge of the picture
@@ -123,6 +124,7 @@ class Canvas:
         middle = float(((scene.centres - self.camera.eye) @ self.camera.ahead).mean())
         self.least = SEEN * FINE * self.camera.slope * middle
         self._lay_ground()
+        self._lay_fixed()
         self.still = _coarse(self.back)
         self.shape = (self.camera.height, self.camera.width)
 
@@ -175,6 +177,17 @@ class Canvas:
                 hides = nearer & (cover > 0.5) if surface.real else np.zeros_like(nearer)
                 self.hidden[hides] = far[hides]
 
+    def _lay_fixed(self) -> None:
+        """What never moves, over the ground: drawn once, and shadows fall on it."""
+        self.colour, self.depth = self.back, self.hidden
+        self.origin = Window(0, self.camera.height, 0, self.camera.width)
+        self.standing = list(self.scene.fixed())
+        for solid in self.standing:
+            self._solid(solid, self.camera.around(solid.place, solid.reach))
+        if self.standing:
+            nearer = self.hidden < self.far
+            self.far[nearer], self.fade[nearer] = self.hidden[nearer], 1.0
+
     def _lay(self, surface: Surface) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For every pixel how far a plane is, how much it covers of what lies behind, and its colour."""
         camera, scene, normal = self.camera, self.scene, surface.normal
@@ -213,11 +226,13 @@ class Canvas:
         corners = np.array([i * east + j * north for i in (-1, 1) for j in (-1, 1)])
         points = solid.place + solid.reach * corners
         whole = Window(0, 0, 0, 0)
-        for surface in self.scene.surfaces:
-            fall = surface.under(points, up)
+        falls = [surface.under(points, up) for surface in self.scene.surfaces]
+        for thing in self.standing:  # from where it may begin to where it ends
+            falls += [points @ up - thing.place @ up + side * thing.reach for side in (-1.0, 1.0)]
+        for fall in falls:
             if not fall.max() < np.inf or fall.max() < -solid.reach:
                 continue
-            shadow = points - fall[:, None] * up
+            shadow = points - np.maximum(fall, 0.0)[:, None] * up
             if ((shadow - self.camera.eye) @ self.camera.ahead).min() > 0.0:
                 one = self.camera.window(shadow)
                 whole = one if whole.empty else whole if one.empty else whole.joined(one)
@@ -353,6 +368,8 @@ def meet(shape: Shape, p: Vector3, d: Vector3) -> np.ndarray:
             return best
         case ConvexMesh():
             return _between(planes_of(shape), p, d)
+        case HeightField():
+            return relief.meet(shape, p, d)
     raise TypeError(type(shape).__name__)
 
 
@@ -449,6 +466,8 @@ def surface(shape: Shape, q: list[np.ndarray], pixel: float) -> tuple[list[np.nd
             return [q[0] / radius, q[1] / radius, (q[2] - np.clip(q[2], -half, half)) / radius], _fields(q[0] * q[1])
         case ConvexMesh():
             return _facets(planes_of(shape), q, pixel)
+        case HeightField():
+            return relief.surface(shape, q, pixel)
     raise TypeError(type(shape).__name__)
 
 

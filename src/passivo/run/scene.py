@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import product
 from math import sqrt
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from passivo.run.draw import COLOURS
 from passivo.run.run import Run
 from passivo.world.names import GRAVITY
 from passivo.world.rotation import matrix_of
-from passivo.world.shapes import Shape
+from passivo.world.shapes import HeightField, Shape
 from passivo.world.world import World
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 INK = (34, 34, 34)
 SOFT = (110, 110, 110)
+STONE = (206, 210, 214)  # what never moves
 FORCE = (213, 94, 0)
 AXES = ((213, 94, 0), (0, 158, 115), (0, 114, 178))
 THIN, THICK = 1.3, 2.6  # of strokes, in pixels
@@ -206,6 +208,16 @@ class Scene:
                 radii.append(np.full(len(pick), moving.sizes.get(name, 0.0)))
             fixed = [tie.at_b for bond in moving.world.bonds.values() for tie in bond.ties if tie.b is None
                      and tie.kind in ("point", "length", "slide")]  # fmt: skip
+            for thing in moving.world.fixed.values():
+                for shape in thing.shapes:
+                    points, reach = np.zeros((1, 3)), shape.reach
+                    if isinstance(shape, HeightField):  # wide and flat: by its corners
+                        low, high = shape.floor, float(shape.grid.max())
+                        sides = (-shape.x / 2, shape.x / 2), (-shape.y / 2, shape.y / 2), (low, high)
+                        points, reach = np.array(list(product(*sides))), 0.0
+                    points = np.array(shape.position) + points @ matrix_of(shape.orientation).T
+                    centres.append(np.array(thing.position) + points @ matrix_of(thing.orientation).T)
+                    radii.append(np.full(len(points), reach))
             if fixed:
                 centres.append(np.array(fixed))
                 radii.append(np.zeros(len(fixed)))
@@ -248,6 +260,15 @@ class Scene:
                         place.outside(name, np.array(shape.position)),
                         moving.colours[name],
                     )
+
+    def fixed(self) -> Iterator[Solid]:
+        """What never moves, besides planes."""
+        for moving in self.moving:
+            for thing in moving.world.fixed.values():
+                turn = matrix_of(thing.orientation)
+                for shape in thing.shapes:
+                    place = thing.outside(shape.position)
+                    yield Solid(shape, turn @ matrix_of(shape.orientation), place, STONE)
 
     def strokes(self, time: float, towards: np.ndarray, least: float) -> Iterator[Stroke]:
         """Signs for what has no shape, or is smaller than `least` metres; `towards` is the direction to the eye."""

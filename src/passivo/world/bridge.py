@@ -13,15 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from passivo.errors import ModelError
+from passivo.kernel.foreign_plain import call_pair
 from passivo.world import table as T
-from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
+from passivo.world.fields import THIN
+from passivo.world.rotation import matrix_of
+from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, HeightField, Shape, Sphere
 
 if TYPE_CHECKING:
+    from passivo.world.parts import Fixed
     from passivo.world.world import World
 
 DEEP = 0.2  # of the reach of the smaller of two bodies: how far they may overlap at the start
 CROWD_WARNING = 1  # of MuJoCo: no room for contacts
 CONTACT_BYTES = 1024
+PRE_ROOM = 64  # contacts that a function of MuJoCo's finds between two geoms; its own limit is 50
 ROOM = 1 << 25  # bytes for the work of collisions, and for each geom more
 
 
@@ -33,11 +38,17 @@ class Bridge:
         geoms = world.geoms
         spec = self.mujoco.MjSpec()
         spec.memory = ROOM + (1 << 15) * len(geoms) + CONTACT_BYTES * world.most_contacts
-        for plane in world.planes.values():
-            spec.worldbody.add_geom(
+        numbers = {name: i for i, name in enumerate([*world.planes, *world.fixed, *world.bodies])}
+        self.still = len(world.planes) + len(world.fixed)
+        for name, plane in world.planes.items():  # a body each, so that pairs can be kept apart by their bodies
+            spec.worldbody.add_body(name=f"b{numbers[name]}").add_geom(
                 type=self.mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=plane.at, quat=upwards(plane.normal)
             )
-        numbers = {name: i for i, name in enumerate(world.bodies)}
+        for name, thing in world.fixed.items():
+            made = spec.worldbody.add_body(name=f"b{numbers[name]}", pos=thing.position, quat=thing.orientation)
+            for shape in thing.shapes:
+                for geom in self._helpers() if isinstance(shape, HeightField) else [self._geom(spec, shape)]:
+                    made.add_geom(pos=shape.position, quat=shape.orientation, mass=0.0, **geom)
         for name, body in world.bodies.items():
             made = spec.worldbody.add_body(
                 name=f"b{numbers[name]}", pos=body.position, quat=body.orientation, mass=1.0, inertia=[1, 1, 1]
@@ -46,14 +57,48 @@ class Bridge:
             made.add_freejoint()
             for shape in body.shapes:
                 made.add_geom(pos=shape.position, quat=shape.orientation, mass=0.0, **self._geom(spec, shape))
-        for a, b in world.joined:
+        for a, b in world.apart:
             spec.add_exclude(bodyname1=f"b{numbers[a]}", bodyname2=f"b{numbers[b]}")
         try:
             self.model = spec.compile()
         except ValueError as error:
             raise ModelError(f"MuJoCo cannot find contacts of the shapes of {world.name!r}: {error}") from None
         self.data = self.mujoco.MjData(self.model)
+        self.buffer = np.zeros(PRE_ROOM * int(_pre_layout()[0]))
         self._check_start(world)
+
+    def _helpers(self) -> list[dict[str, Any]]:
+        """The plane and the capsule that go around a height field; by themselves they touch nothing."""
+        kinds, alone = self.mujoco.mjtGeom, {"contype": 0, "conaffinity": 0}
+        return [
+            {"type": kinds.mjGEOM_PLANE, "size": [0, 0, 1], **alone},
+            {"type": kinds.mjGEOM_CAPSULE, "size": [THIN, 1.0, 0], **alone},
+        ]
+
+    def field_figures(self, world: World) -> list[float]:
+        """How contacts of fields and geoms are found, then place, axes, grid and heights of each field; `fields.py`."""
+        kinds, geoms, result = self.mujoco.mjtGeom, world.geoms, []
+        plane, capsule = int(kinds.mjGEOM_PLANE), int(kinds.mjGEOM_CAPSULE)
+        for thing, _ in world.fields:
+            for geom, kind in zip(geoms, self.model.geom_type.tolist()):
+                if not geom.body or _key(thing.name, geom.body) in world.apart:
+                    result += [0.0] * T.C_CALLS
+                    continue
+                low, high = sorted((capsule, kind))
+                general = _function(capsule, int(kinds.mjGEOM_MESH)) if kind == kinds.mjGEOM_BOX else 0
+                calls = _function(plane, kind), _function(low, high), general, 1 if low == capsule else -1
+                result += [float(number) for number in calls]
+        for thing, field in world.fields:
+            turn = matrix_of(thing.orientation)
+            grid, axes = field.grid, turn @ matrix_of(field.orientation)
+            figures = [0.0] * T.H_HEIGHTS
+            figures[0:3] = (np.array(thing.position) + turn @ np.array(field.position)).tolist()
+            figures[T.H_TURN : T.H_TURN + 9] = axes.ravel().tolist()
+            figures[T.H_ROWS], figures[T.H_COLUMNS] = map(float, grid.shape)
+            figures[T.H_DX], figures[T.H_DY] = field.cell
+            figures[T.H_FLOOR], figures[T.H_GEOM] = field.floor, float(_geom_of(world, thing, field))
+            result += [*figures, *grid.ravel().tolist()]
+        return result
 
     def _geom(self, spec: Any, shape: Shape) -> dict[str, Any]:
         """What MuJoCo is told of a shape."""
@@ -79,14 +124,41 @@ class Bridge:
         """Raise where bodies overlap so far at the start that no repair could part them gently."""
         self.mujoco.mj_kinematics(self.model, self.data)
         self.mujoco.mj_collision(self.model, self.data)
-        names = [carrier or "the plane" for carrier, _, _ in world.geoms]
+        names = [geom.owner for geom in world.geoms]
         reach = dict(zip(world.bodies, reaches(world)))
         for (first, second), gap in zip(self.data.contact.geom.tolist(), self.data.contact.dist.tolist()):
             sizes = [reach[name] for name in (names[first], names[second]) if name in reach]
             if -gap > DEEP * min(sizes):
-                raise ModelError(
-                    f"{names[first]!r} and {names[second]!r} overlap by {-gap:.3g} m at the start; move them apart"
-                )
+                raise _overlapping(names[first], names[second], -gap)
+        for thing, field in world.fields:
+            for k, geom in enumerate(world.geoms):
+                if geom.body:
+                    depth = self._depth(world, thing, field, k)
+                    if depth > DEEP * reach[geom.body] and _key(thing.name, geom.body) not in world.apart:
+                        raise _overlapping(thing.name, geom.body, depth)
+
+    def _depth(self, world: World, thing: Fixed, field: HeightField, k: int) -> float:
+        """How deep a geom lies in the triangle of a height field above or below its middle."""
+        turn = matrix_of(thing.orientation)
+        axes, place = turn @ matrix_of(field.orientation), np.array(thing.position) + turn @ np.array(field.position)
+        x, y, z = ((self.data.geom_xpos[k] - place) @ axes).tolist()
+        height = float(field.height(x, y))
+        if not z > field.floor or np.isnan(height):
+            return 0.0
+        helper, normal = _geom_of(world, thing, field), axes @ field.normal(x, y)
+        side = np.cross(normal, axes[:, 0])
+        side /= np.linalg.norm(side)
+        self.data.geom_xpos[helper] = place + axes @ (x, y, height)
+        self.data.geom_xmat[helper] = np.column_stack([np.cross(side, normal), side, normal]).ravel()
+        call = _function(int(self.model.geom_type[helper]), int(self.model.geom_type[k]))
+        count = call_pair(call, self.model._address, self.data._address, self.buffer.ctypes.data, helper, k, 0.0)
+        stride, pos, way = (int(number) for number in _pre_layout())
+        depth = 0.0
+        for found in self.buffer.reshape(-1, stride)[:count]:
+            point = (found[pos : pos + 3] + 0.5 * found[0] * found[way : way + 3] - place) @ axes
+            below = float(field.height(point[0], point[1]) - point[2])  # NaN beyond its edge
+            depth = max(depth, min(-float(found[0]), below)) if below > 0.0 else depth
+        return depth
 
     @property
     def figures(self) -> list[float]:
@@ -98,13 +170,25 @@ class Bridge:
         result[T.B_MODEL], result[T.B_DATA] = model._address, data._address
         result[T.B_QPOS] = data.qpos.ctypes.data
         result[T.B_MARGINS] = model.geom_margin.ctypes.data
-        result[T.B_BODY_MARGINS] = model.body_margin.ctypes.data
+        result[T.B_BODY_MARGINS] = model.body_margin.ctypes.data + 8 * self.still
+        result[T.B_GEOM_PLACES], result[T.B_GEOM_TURNS] = data.geom_xpos.ctypes.data, data.geom_xmat.ctypes.data
+        result[T.B_BOUNDS], result[T.B_SIZES] = model.geom_rbound.ctypes.data, model.geom_size.ctypes.data
+        result[T.B_BUFFER] = self.buffer.ctypes.data
+        result[T.B_PRE_STRIDE], result[T.B_PRE_POS], result[T.B_PRE_NORMAL] = _pre_layout()
         result[T.B_COUNT] = data._address + layout["count"]
         result[T.B_DROPPED] = data._address + layout["dropped"]
         result[T.B_CONTACTS] = _pointer(data, layout)
         for name in ("STRIDE", "DIST", "POS", "FRAME", "PAIR", "SHARE"):
             result[getattr(T, f"B_{name}")] = layout[name]
         return [float(value) for value in result]
+
+
+def _overlapping(first: str, second: str, depth: float) -> ModelError:
+    return ModelError(f"{first!r} and {second!r} overlap by {depth:.3g} m at the start; move them apart")
+
+
+def _key(a: str, b: str) -> tuple[str, str]:
+    return min(a, b), max(a, b)
 
 
 def upwards(normal: Any) -> Any:
@@ -138,6 +222,24 @@ def _library() -> Any:
     folder = Path(_mujoco().__file__).parent
     names = ("libmujoco.so*", "libmujoco*.dylib", "mujoco.dll")
     return ctypes.CDLL(str(next(path for name in names for path in sorted(folder.glob(name)))))
+
+
+def _function(first: int, second: int) -> int:
+    """The address of MuJoCo's function for a pair of kinds of geoms, the smaller kind first."""
+    kinds = int(_mujoco().mjtGeom.mjGEOM_SDF) + 1
+    table = (ctypes.c_void_p * kinds**2).in_dll(_library(), "mjCOLLISIONFUNC")
+    return table[first * kinds + second] or 0
+
+
+def _geom_of(world: World, thing: Fixed, field: HeightField) -> int:
+    """The number of the first geom of a height field."""
+    at = len(world.planes)
+    for other in world.fixed.values():
+        for shape in other.shapes:
+            if other is thing and shape is field:
+                return at
+            at += 2 if isinstance(shape, HeightField) else 1
+    raise KeyError(thing.name)
 
 
 def _address(function: Any) -> int:
@@ -185,6 +287,16 @@ def _layout() -> dict[str, Any]:
         )
     share = 0.01 / (float(contact.includemargin[0]) / 2)
     return {**places, **sizes, "STRIDE": stride // 8, "SHARE": share}
+
+
+@lru_cache(maxsize=1)
+def _pre_layout() -> tuple[float, float, float]:
+    """Of what functions of pairs find, in doubles: how long it is, where its place and its normal stand."""
+    from mujoco.introspect import structs
+
+    struct = structs.STRUCTS["mjPreContact"]
+    sizes = [_place(struct, name)[0] // 8 for name in ("", "pos", "normal")]
+    return float(sizes[0]), float(sizes[1]), float(sizes[2])
 
 
 def _pointer(data: Any, places: dict[str, Any]) -> int:

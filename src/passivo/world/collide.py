@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.kernel.foreign_plain import call_two, doubles_at, integers_at
     from passivo.kernel.tick import CROWDED, OK
+    from passivo.world.fields import add_fields
+    from passivo.world.surfaces import surface_of
     from passivo.world.table import *
 
 AHEAD = 1.5  # margin of geoms, in ways of their bodies in a step
@@ -47,6 +49,9 @@ def find_contacts(m, t, h):
             m[at + K_FRAME + i] = found[one + int(m[bridge + B_FRAME]) + i]
         place = one + int(m[bridge + B_POS])
         lay_contact(m, t, h, at, found[place], found[place + 1], found[place + 2])
+    count = add_fields(m, t, h, count)
+    if count < 0:
+        return CROWDED
     m[tally + N_TOUCHES] = float(count)
     return OK
 
@@ -105,9 +110,8 @@ def lay_contact(m, t, h, at, x, y, z):
                 m[row + 3 + j] = sign * (m[turn + j] * u + m[turn + 3 + j] * v + m[turn + 6 + j] * w)
         for j in range(6):
             closing -= m[jacobian + j] * m[s + V + j]
-    surface, other, g = t[AT_SURFACES] + 2 * first, t[AT_SURFACES] + 2 * second, t[AT_PARAM]
-    m[at + K_MU] = sqrt(m[surface] * m[other])
-    bounce = max(m[surface + 1], m[other + 1])
+    g = t[AT_PARAM]
+    m[at + K_MU], bounce = surface_of(m, t, first, second)
     fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     if bounce < 1.0 and closing < SHARE_OF_SLOW * fall:
         bounce = 0.0

@@ -17,15 +17,17 @@ from passivo.world import (
     contacts,
     debit,
     exact,
+    fields,
     interior,
     lemke,
     poses,
     repair,
+    surfaces,
     table,
     ties,
 )
 
-FILES = (poses, ties, blocks, collide, contacts, books, debit, repair, advance)
+FILES = (poses, ties, blocks, surfaces, collide, fields, contacts, books, debit, repair, advance)
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
     "world_ready": ("", "void"),
@@ -36,8 +38,8 @@ CALLED = {  # entry -> arguments after the memory and the table, and what it ret
     "world_heights": ("", "void"),
     "world_output": ("", "void"),
 }
-HEADER = "from passivo.kernel.foreign import call_two, doubles_at, integers_at"
-PLAIN_HEADER = "from passivo.kernel.foreign_plain import call_two, doubles_at, integers_at"
+HEADER = "from passivo.kernel.foreign import call_pair, call_two, doubles_at, integers_at"
+PLAIN_HEADER = "from passivo.kernel.foreign_plain import call_pair, call_two, doubles_at, integers_at"
 
 
 def core(engine: str, solver: str) -> ModuleType:

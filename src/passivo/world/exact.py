@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.kernel.tick import OK, OVERCROWDED, UNSOLVED
     from passivo.world.collide import touch_size
-    from passivo.world.contacts import answer, answer_all, slip
+    from passivo.world.contacts import answer, answer_all, lay_column, slip
     from passivo.world.table import *
 
     def solve_exact(m, t, n): ...
@@ -81,6 +81,7 @@ def closing(m, t, h, count):
         at = t[AT_TOUCHES] + k * touch_size(t)
         if m[at + K_ARMED] == 0.0 and slip(m, at, t[AT_RIGHT], 0) + m[at + K_GAP] / h < 0.0:
             m[at + K_ARMED] = 1.0
+            lay_column(m, t, h, at)
             found = True
     return found
 

@@ -133,8 +133,16 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         header |= {"AT_BRIDGE": figures.skip(T.B_SIZE), "AT_SURFACES": figures.skip(2 * len(geoms))}
         header |= {"AT_REACH": figures.skip(len(bodies)), "TANK_STATE": len(world.states) - 1}
         header |= {"TANK_PARAM": params[TANK], **{f"{row.upper()}_ROW": rows.index(row) for row in CONTACT_ROWS}}
+        pairs, fields = world.told_pairs, world.fields
+        header |= {"PAIRS": len(pairs), "FIELDS": len(fields), "AT_PAIRS": figures.skip(2 * len(pairs))}
+        header["AT_CALLS"] = figures.skip(T.C_CALLS * len(fields) * len(geoms))
         header["GEOM_TABLE"] = len(table)
-        table += [carriers.get(carrier, -1) for carrier, _, _ in geoms]
+        owners = {name: i for i, name in enumerate(dict.fromkeys(geom.owner for geom in geoms))}
+        table += [carriers.get(geom.body, -1) for geom in geoms] + [owners[geom.owner] for geom in geoms]
+        header["PAIR_TABLE"] = len(table)
+        table += [owners.get(name, -1) for a, b, *_ in pairs for name in (a, b)]
+        header["FIELD_TABLE"] = len(table)
+        table += [figures.skip(T.H_HEIGHTS + field.grid.size) for _, field in fields]
         header["COMPONENT_TABLE"] = len(table)
         places: dict[int, int] = {}
         at = len(table) + 2 * len(bodies)

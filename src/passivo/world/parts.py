@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from passivo.world.shapes import Quaternion, Shape, Vector, inertia_of, shape_fr
 
 KINDS = ("point", "direction", "slide", "length", "spin")  # of ties, in the order of `table.py`
 ORIGIN = (0.0, 0.0, 0.0)
+UP = (1.0, 0.0, 0.0, 0.0)
 ROUND = 1e-9  # of an inertia: what is rounding in it
 
 
@@ -109,6 +110,46 @@ class Plane:
     @classmethod
     def from_description(cls, data: Mapping[str, Any]) -> Plane:
         return cls(**_tuples(data))
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(Carrier):
+    """Shapes that never move: ground, walls, obstacles."""
+
+    shapes: tuple[Shape, ...]
+    friction: float
+    restitution: float
+
+    def describe(self) -> dict[str, Any]:
+        return {**_lists(self), "shapes": [shape.describe() for shape in self.shapes]}
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Fixed:
+        shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
+        return cls(**_tuples(data) | {"shapes": shapes})
+
+
+class Geom(NamedTuple):
+    """What MuJoCo has one geom for. `owner` is whose surface it has, `body` what it moves with, "" where it stands."""
+
+    owner: str
+    body: str
+    friction: float
+    restitution: float
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What is said of two surfaces that meet: None where the rule for all holds."""
+
+    a: str
+    b: str
+    friction: float | None
+    restitution: float | None
+    collide: bool | None
+
+    def describe(self) -> dict[str, Any]:
+        return _lists(self)
 
 
 @dataclass(frozen=True)

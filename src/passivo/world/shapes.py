@@ -20,6 +20,7 @@ from passivo.world.rotation import checked_quaternion, checked_vector, matrix_of
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 PLACED = ("position", "orientation")  # what all shapes take besides their sizes
+MOST_HEIGHTS = 1_000_000
 
 
 class Called(type):
@@ -37,6 +38,12 @@ class Called(type):
                     f"pv.{cls.__name__}({', '.join(known)}): {error}"
                 ) from None
             return super().__call__(*sizes, **options)
+
+
+def _length(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not (isfinite(value) and value > 0):
+        raise ModelError(f"{what} must be a length > 0 in metres, not {value!r}")
+    return float(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,10 +69,7 @@ class Shape(metaclass=Called):
         for option in fields(self):
             if option.name in PLACED:
                 continue
-            value = getattr(self, option.name)
-            if isinstance(value, bool) or not isinstance(value, int | float) or not (isfinite(value) and value > 0):
-                raise ModelError(f"{name}'s {option.name} must be a length > 0 in metres, not {value!r}")
-            object.__setattr__(self, option.name, float(value))
+            object.__setattr__(self, option.name, _length(getattr(self, option.name), f"{name}'s {option.name}"))
 
     @property
     @abstractmethod
@@ -273,7 +277,103 @@ class ConvexMesh(Shape):
         return f"ConvexMesh({len(self.points)} corners, position={self.position}, orientation={self.orientation})"
 
 
-SHAPES: dict[str, type[Shape]] = {cls.__name__: cls for cls in (Sphere, Box, Cylinder, Capsule, ConvexMesh)}
+@dataclass(frozen=True, repr=False)
+class HeightField(Shape):
+    """Ground of heights over a grid, in metres: `heights[i][j]` is where z lies at the i-th place along y and the j-th
+    along x, as `np.meshgrid(xs, ys)` has them. The grid is `x` by `y` metres wide and centred on its origin.
+
+        world.add_fixed("hills", pv.HeightField(0.05 * np.random.default_rng(0).random((20, 30)), x=3.0, y=2.0))
+
+    Each cell is two triangles, which share the diagonal from its first corner to the opposite one. It is solid down to
+    `base` metres below its lowest point. It stands still: `world.add_fixed` takes it, a body does not.
+    """
+
+    heights: Any  # rows of numbers; a tuple of tuples once it is made
+    x: float
+    y: float
+    base: float = 1.0
+
+    def _check_lengths(self) -> None:
+        try:
+            grid = np.array(self.heights, dtype=float)
+        except (TypeError, ValueError):
+            grid = np.empty(0)
+        if grid.ndim != 2 or min(grid.shape) < 2 or np.asarray(self.heights).dtype.kind not in "iuf":
+            raise ModelError(
+                "the heights of a HeightField must be rows of numbers in metres, two rows and two columns or more, as "
+                f"in pv.HeightField([[0, 0.1], [0, 0.2]], x=1.0, y=1.0); these have the shape {np.shape(grid)}"
+            )
+        if grid.size > MOST_HEIGHTS:
+            raise ModelError(f"a HeightField takes at most {MOST_HEIGHTS} heights, not {grid.size}; use a coarser grid")
+        if not np.isfinite(grid).all():
+            i, j = np.argwhere(~np.isfinite(grid))[0].tolist()
+            raise ModelError(f"the heights of a HeightField must be finite, but heights[{i}][{j}] is {grid[i, j]}")
+        rows: Any = grid.tolist()
+        object.__setattr__(self, "heights", tuple(map(tuple, rows)))
+        for name in ("x", "y", "base"):
+            object.__setattr__(self, name, _length(getattr(self, name), f"HeightField's {name}"))
+
+    @cached_property
+    def grid(self) -> np.ndarray:
+        """The heights, rows along y and columns along x."""
+        return np.array(self.heights)
+
+    @property
+    def cell(self) -> tuple[float, float]:
+        """How wide a cell is along x and along y."""
+        rows, columns = self.grid.shape
+        return self.x / (columns - 1), self.y / (rows - 1)
+
+    @property
+    def floor(self) -> float:
+        """Where it ends below."""
+        return float(self.grid.min()) - self.base
+
+    def height(self, x: Any, y: Any) -> np.ndarray:
+        """Where its surface is at places in its own axes; NaN beyond its edge."""
+        return self._triangle(x, y)[0]
+
+    def normal(self, x: Any, y: Any) -> np.ndarray:
+        """The unit normals of its triangles at places in its own axes, one after the other in the last direction."""
+        _, along, across = self._triangle(x, y)
+        ways = np.stack([-along, -across, np.ones_like(along)], axis=-1)
+        return ways / np.linalg.norm(ways, axis=-1, keepdims=True)
+
+    def _triangle(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Height at places, and slopes along x and y of the triangles there."""
+        (dx, dy), (rows, columns) = self.cell, self.grid.shape
+        u, v = (np.asarray(x) + self.x / 2) / dx, (np.asarray(y) + self.y / 2) / dy
+        inside = (u >= 0) & (u <= columns - 1) & (v >= 0) & (v <= rows - 1)
+        j = np.clip(np.nan_to_num(u), 0, columns - 2).astype(int)
+        i = np.clip(np.nan_to_num(v), 0, rows - 2).astype(int)
+        p, q, g = u - j, v - i, self.grid
+        a, b, c, d = g[i, j], g[i, j + 1], g[i + 1, j + 1], g[i + 1, j]
+        along, across = np.where(p >= q, b - a, c - d), np.where(p >= q, c - b, d - a)
+        return np.where(inside, a + p * along + q * across, np.nan), along / dx, across / dy
+
+    @property
+    def volume(self) -> float:
+        """Of the prisms below its triangles."""
+        g = self.grid - self.floor
+        sides = 2 * (g[:-1, :-1] + g[1:, 1:]) + g[:-1, 1:] + g[1:, :-1]
+        return float(sides.sum()) * self.cell[0] * self.cell[1] / 6.0
+
+    @property
+    def moments(self) -> Vector:
+        raise ModelError("a HeightField stands still and has no inertia; give it to world.add_fixed(...)")
+
+    @property
+    def reach(self) -> float:
+        return hypot(self.x / 2, self.y / 2, max(float(self.grid.max()), -self.floor))
+
+    def __repr__(self) -> str:
+        rows, columns = self.grid.shape
+        return f"HeightField({rows} × {columns} heights, x={self.x:g}, y={self.y:g}, base={self.base:g})"
+
+
+SHAPES: dict[str, type[Shape]] = {
+    cls.__name__: cls for cls in (Sphere, Box, Cylinder, Capsule, ConvexMesh, HeightField)
+}
 
 
 def shape_from(description: dict[str, Any]) -> Shape:

@@ -71,7 +71,13 @@ MOST_EXACT = 59  # contacts that it takes
 DIRECTIONS = 60  # of its friction pyramid; 0 for the circle
 AT_DEFECT = 61
 TOLD_WRENCHES = 62
-HEADER = 63
+FIELDS = 63  # height fields
+FIELD_TABLE = 64  # the figures of each
+AT_CALLS = 65  # figures: by what functions each field and each geom find their contacts
+PAIRS = 66  # two owners of geoms each, whose friction and restitution are told; owners stand behind GEOM_TABLE
+PAIR_TABLE = 67
+AT_PAIRS = 68  # figures: friction and restitution of each
+HEADER = 69
 
 EPSILON = 2.0**-52
 
@@ -177,7 +183,38 @@ B_POS = 12
 B_FRAME = 13
 B_PAIR = 14
 B_SHARE = 15  # by which margins of two geoms count together
-B_SIZE = 16
+B_GEOM_PLACES = 16  # of geoms, as they are now
+B_GEOM_TURNS = 17
+B_BOUNDS = 18  # of geoms, how far they reach
+B_SIZES = 19
+B_BUFFER = 20  # where functions of pairs put what they find
+B_PRE_STRIDE = 21
+B_PRE_POS = 22
+B_PRE_NORMAL = 23
+B_SIZE = 24
+
+# of a height field among the figures: its place and its axes, then
+H_TURN = 3
+H_ROWS = 12
+H_COLUMNS = 13
+H_DX = 14
+H_DY = 15
+H_FLOOR = 16
+H_GEOM = 17  # of the plane that helps; that of the capsule is the next one
+H_NORMAL = 18  # scratch, all up to the heights
+H_PLACE = 21
+H_POINT = 24
+H_EDGE = 27
+H_SIDES = 30
+H_WAY = 36
+H_HEIGHTS = 39
+
+# of a height field and a geom among the figures: functions that find contacts, 0 for none
+C_FACE = 0  # with the plane
+C_EDGE = 1  # with the capsule
+C_EDGE_TOO = 2  # where that is not enough
+C_SIGN = 3  # −1 where the capsule comes second
+C_CALLS = 4
 
 # of a contact in the memory; impulses and velocities of its second body: along the normal and two tangents
 K_A = 0  # body, −1 for the world

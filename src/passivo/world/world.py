@@ -18,9 +18,12 @@ from passivo.world.form import WorldForm, form_of
 from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, TANK, Names
 from passivo.world.parts import (
     ORIGIN,
+    UP,
     Anchor,
     Body,
     Bond,
+    Fixed,
+    Pair,
     Plane,
     Point,
     Tap,
@@ -29,14 +32,13 @@ from passivo.world.parts import (
 )
 from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
-from passivo.world.shapes import Shape
+from passivo.world.shapes import HeightField, Shape
+from passivo.world.touching import Touching, shapes_of
 
-UP = (1.0, 0.0, 0.0, 0.0)
-TANK_LIFT = 1e-4  # metres
 SHOWN = 2  # bodies in a picture of a run
 
 
-class World(Read, Bound, Model):
+class World(Read, Bound, Touching, Model):
     """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
 
         world = pv.World(gravity=(0, 0, -9.81))
@@ -49,8 +51,9 @@ class World(Read, Bound, Model):
     which have their origin in its centre of mass. Quaternions are w x y z. Joints are stiff springs between points that
     meet (spec 4.4). Masses, stiffnesses and dampings are parameters such as "box.mass" or "door.stiffness".
 
-    Shapes touch where the world has a plane, or `contact=True` (spec 4.5); never those of bodies that a joint joins. Of
-    two surfaces friction is the root of the product of both, restitution the larger one. `most_contacts` at a time.
+    Shapes touch where the world has a plane or something fixed, or `contact=True` (spec 4.5); those of bodies that a
+    joint joins do not. Of two surfaces friction is the root of the product of both, restitution the larger one.
+    `set_pair` says otherwise of two things. `most_contacts` at a time.
     Joules that contacts lose fill a tank up to the parameter "contact_tank"; it pays where bodies that overlap are
     lifted off each other.
     """
@@ -72,6 +75,8 @@ class World(Read, Bound, Model):
         self.name = checked_name(name, "the world's name")
         self.contact, self.room = contact, _room(most_contacts)
         self.planes: dict[str, Plane] = {}
+        self.fixed: dict[str, Fixed] = {}
+        self.pairs: dict[tuple[str, str], Pair] = {}
         self.bodies: dict[str, Body] = {}
         self.anchors: dict[str, Anchor] = {}
         self.taps: dict[str, Tap] = {}
@@ -105,7 +110,12 @@ class World(Read, Bound, Model):
         friction, restitution  of its surface
         """
         name = self._new_name(name)
-        shapes = _shapes(shape, name)
+        shapes = shapes_of(shape, name)
+        if any(isinstance(each, HeightField) for each in shapes):
+            raise ModelError(
+                f"body {name!r} cannot have a HeightField, which stands still; give it to world.add_fixed(...), and "
+                "the body a ConvexMesh"
+            )
         if mass is None:
             raise ModelError(f"body {name!r} needs a mass: say mass=1.0, in kg")
         weight = number(mass, f"the mass of body {name!r}")
@@ -126,27 +136,6 @@ class World(Read, Bound, Model):
         self.bodies[name] = body
         self.params |= {f"{name}.{p}": v for p, v in zip(BODY_PARAMETERS, (weight, *moments, *damping))}
         return body
-
-    def add_plane(
-        self,
-        name: str | None = None,
-        *,
-        normal: Any = (0.0, 0.0, 1.0),
-        at: Any = ORIGIN,
-        friction: float = 0.0,
-        restitution: float = 0.0,
-    ) -> Plane:
-        """A plane through `at` that bodies touch from the side of its normal, and that never moves."""
-        name = self._new_name(name or f"plane{len(self.planes) or ''}")
-        way = checked_vector(normal, f"the normal of {name!r}")
-        if not any(way):
-            raise ModelError(f"the normal of {name!r} must have a length, not be {way}")
-        place, surface = (
-            checked_vector(at, f"the place of {name!r}"),
-            bonds.checked_surface(friction, restitution, name),
-        )
-        self.planes[name] = plane = Plane(name, way, place, *surface)
-        return plane
 
     def add_anchor(self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False) -> Anchor:
         """A place that springs and joints can hang on and that is moved from outside: its port of the same name takes
@@ -185,39 +174,13 @@ class World(Read, Bound, Model):
     @property
     def members(self) -> list[str]:
         """The names of everything in it."""
-        return [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes]
+        return [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed]
 
     # -- what every model says ----------------------------------------------------------------------------------------
 
     @property
     def names(self) -> Names:
         return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches)
-
-    @property
-    def touches(self) -> bool:  # type: ignore[override]
-        """Whether it has contacts: shapes that may meet a plane or each other."""
-        shaped = sum(bool(body.shapes) for body in self.bodies.values())
-        wanted = bool(self.planes) if self.contact is None else self.contact
-        return wanted and (shaped > 1 or (shaped == 1 and bool(self.planes)))
-
-    @property
-    def geoms(self) -> list[tuple[str, float, float]]:
-        """Of planes, then of the shapes of all bodies: body ("" for none), friction, restitution."""
-        planes = [("", plane.friction, plane.restitution) for plane in self.planes.values()]
-        return planes + [
-            (name, body.friction, body.restitution) for name, body in self.bodies.items() for _ in body.shapes
-        ]
-
-    @property
-    def joined(self) -> list[tuple[str, str]]:
-        """Pairs of bodies that a joint joins: they do not touch each other."""
-        ties = [tie for bond in self.bonds.values() if bond.row == "joints" for tie in bond.ties]
-        return list(dict.fromkeys((tie.a, tie.b) for tie in ties if tie.b in self.bodies))
-
-    @property
-    def most_contacts(self) -> int:
-        """For how many contacts at a time there is room."""
-        return self.room or 16 + 24 * len(self.geoms)
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -287,18 +250,12 @@ class World(Read, Bound, Model):
         """The world as it is now, checked: a run is not changed by what is added later."""
         self.check(self.params)
         twin = copy.copy(self)
-        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes"):
+        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs"):
             setattr(twin, group, dict(getattr(self, group)))
         twin._bridge = None
         if twin.touches:
             twin.params.setdefault(TANK, twin.usual_tank)
         return twin
-
-    @property
-    def usual_tank(self) -> float:
-        """Joules that lift all bodies by 0.1 mm."""
-        weight = float(np.linalg.norm([self.params[name] for name in GRAVITY]))
-        return TANK_LIFT * weight * sum(self.params[f"{name}.mass"] for name in self.bodies)
 
     def coupled(self, port: str, name: str, k: float, turning: float) -> World:
         """The world with an anchor `name` in place of a port, and a spring between the two."""
@@ -377,8 +334,9 @@ class World(Read, Bound, Model):
 
         if self._bridge is None:
             self._bridge = Bridge(self)
-        surfaces = [number for _, friction, restitution in self.geoms for number in (friction, restitution)]
-        return [*self._bridge.figures, *surfaces, *reaches(self)]
+        surfaces = [number for geom in self.geoms for number in (geom.friction, geom.restitution)]
+        pairs = [number for _, _, *law in self.told_pairs for number in law]
+        return [*self._bridge.figures, *surfaces, *reaches(self), *pairs, *self._bridge.field_figures(self)]
 
     def describe(self) -> dict[str, Any]:
         form = self.form
@@ -390,12 +348,14 @@ class World(Read, Bound, Model):
             "answers": sorted(form.at_once),
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
             "taps": [[tap.body, tap.width] for tap in self.taps.values()],
-            "touching": [self.most_contacts, *(carrier for carrier, _, _ in self.geoms)] if self.touches else [],
+            "touching": self._touching() if self.touches else [],
             "params": dict(self.params),
             "start": {
                 "contact": self.contact,
                 "room": self.room,
                 "planes": [plane.describe() for plane in self.planes.values()],
+                "fixed": [thing.describe() for thing in self.fixed.values()],
+                "pairs": [pair.describe() for pair in self.pairs.values()],
                 "bodies": [body.describe() for body in self.bodies.values()],
                 "anchors": [anchor.describe() for anchor in self.anchors.values()],
                 "taps": [tap.describe() for tap in self.taps.values()],
@@ -410,6 +370,8 @@ class World(Read, Bound, Model):
         start = data["start"]
         world = cls(name=data["name"], contact=start["contact"], most_contacts=start["room"])
         world.planes = {plane["name"]: Plane.from_description(plane) for plane in start["planes"]}
+        world.fixed = {thing["name"]: Fixed.from_description(thing) for thing in start.get("fixed", ())}
+        world.pairs = {(pair["a"], pair["b"]): Pair(**pair) for pair in start.get("pairs", ())}
         world.couplings = tuple(start["couplings"])
         world.params = dict(data["params"])
         world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
@@ -431,14 +393,3 @@ def _room(count: Any) -> int | None:
     if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
         raise ModelError(f"most_contacts must be a whole number > 0, not {quoted(count)}")
     return count
-
-
-def _shapes(shape: Any, name: str) -> tuple[Shape, ...]:
-    """The shapes of a body: one, several, or none."""
-    shapes = () if shape is None else (shape,) if isinstance(shape, Shape) else shape
-    if not isinstance(shapes, list | tuple) or not all(isinstance(each, Shape) for each in shapes):
-        raise ModelError(
-            f"the shape of body {name!r} must be one such as pv.Box(0.2, 0.2, 0.2), or a list of them, "
-            f"not {quoted(shape)}"
-        )
-    return tuple(shapes)

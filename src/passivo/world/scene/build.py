@@ -87,18 +87,11 @@ class _Builder:
     def fix(self) -> None:
         """What stands still."""
         for i, one in enumerate(self.scene.fixed):
-            name = f"{self.scene.name}_fixed{i + 1}"
-            if hasattr(self.world, "add_fixed"):
-                surface = {"friction": one.friction, "restitution": one.restitution}
-                self.world.add_fixed(name, one.shape, **surface)  # type: ignore[attr-defined]
-            else:
-                self.drop("fixed shape", type(one.shape).__name__, "only planes stand still; nothing touches these")
+            surface = {"friction": one.friction, "restitution": one.restitution}
+            self.world.add_fixed(f"{self.scene.name}_fixed{i + 1}", one.shape, **surface)
 
     def exclude(self, a: str, b: str) -> None:
-        if hasattr(self.world, "set_pair"):
-            self.world.set_pair(a, b, collide=False)  # type: ignore[attr-defined]
-        elif (a, b) not in self.world.joined and (b, a) not in self.world.joined:
-            self.drop("exclusion", f"{a} and {b}", "they touch")
+        self.world.set_pair(a, b, collide=False)
 
     def close(self, one: Closure) -> None:
         ends = [self.world if name is None else self.world.bodies[name] for name in (one.a, one.b)]
