@@ -36,7 +36,7 @@ def traced(kernels, text, place, way):
     flat = [number for node in nodes.table for number in node]
     m = np.array([*place, *way, *nodes.figures, *np.zeros(5 * len(nodes.table))])
     at = 4 + len(nodes.figures)
-    kernels["trace"](m, [*flat, 0, 1], 0, len(nodes.table), 2, at, 4, len(flat), 2)
+    kernels["trace"](m, flat, 0, len(nodes.table), 2, at, 4, 0, 2)
     last = at + 5 * (len(nodes.table) - 1)
     return m[last + routes.NODE_WAY], m[last + routes.NODE_SLOPES :], m[last]
 

@@ -36,8 +36,7 @@ NODE_SLOPES = 3
 
 
 def trace(m, t, nodes, count, width, at, figures, places, ways):
-    """All nodes at `at`, for coordinates that stand at `places` (one after the other in the table: where each is in the
-    memory) and move by `ways` (one after the other in the memory)."""
+    """All nodes at `at`, for coordinates that stand at `places` and move by what stands at `ways`."""
     size = NODE_SLOPES + width
     for k in range(count):
         what, first, second = t[nodes + NODE * k], t[nodes + NODE * k + 1], t[nodes + NODE * k + 2]
@@ -45,30 +44,30 @@ def trace(m, t, nodes, count, width, at, figures, places, ways):
         if what == NUMBER:
             set_node(m, n, m[figures + first], 0.0, width)
         elif what == COORDINATE:
-            set_node(m, n, m[t[places + first]], m[ways + first], width)
+            set_node(m, n, m[places + first], m[ways + first], width)
             m[n + NODE_SLOPES + first] = 1.0
         elif what == PLUS:
             mix(m, n, u, v, 1.0, 1.0, m[u] + m[v], width)
         elif what == MINUS:
             mix(m, n, u, v, 1.0, -1.0, m[u] - m[v], width)
         elif what == TIMES:
-            mix(m, n, u, v, middle(m, v), middle(m, u), m[u] * m[v], width)
+            mix(m, n, u, v, halfway(m, v), halfway(m, u), m[u] * m[v], width)
         elif what == OVER:
-            share = 1.0 / middle(m, v)
+            share = 1.0 / halfway(m, v)
             old, new = m[u] / m[v], m[u + NODE_NEW] / m[v + NODE_NEW]
             mix(m, n, u, v, share, -0.5 * (old + new) * share, old, width)
         elif what == ROOT:
             old, new = sqrt(m[u]), sqrt(m[u + NODE_NEW])
             mix(m, n, u, u, 1.0 / (old + new), 0.0, old, width)
         elif what == SINE:
-            mix(m, n, u, u, cos(middle(m, u)) * bend(0.5 * abs(m[u + NODE_WAY]))[0], 0.0, sin(m[u]), width)
+            mix(m, n, u, u, cos(halfway(m, u)) * bend(0.5 * abs(m[u + NODE_WAY]))[0], 0.0, sin(m[u]), width)
         elif what == COSINE:
-            mix(m, n, u, u, -sin(middle(m, u)) * bend(0.5 * abs(m[u + NODE_WAY]))[0], 0.0, cos(m[u]), width)
+            mix(m, n, u, u, -sin(halfway(m, u)) * bend(0.5 * abs(m[u + NODE_WAY]))[0], 0.0, cos(m[u]), width)
         else:
-            mix(m, n, u, u, exp(middle(m, u)) * swell(0.5 * m[u + NODE_WAY]), 0.0, exp(m[u]), width)
+            mix(m, n, u, u, exp(halfway(m, u)) * swell(0.5 * m[u + NODE_WAY]), 0.0, exp(m[u]), width)
 
 
-def middle(m, u):
+def halfway(m, u):
     return 0.5 * (m[u] + m[u + NODE_NEW])
 
 
@@ -91,5 +90,5 @@ def mix(m, n, u, v, x, y, old, width):
         m[n + NODE_SLOPES + j] = x * m[u + NODE_SLOPES + j] + y * m[v + NODE_SLOPES + j]
 
 
-INLINE = (middle, swell)
+INLINE = (halfway, swell)
 KERNELS = (set_node, mix, trace)
