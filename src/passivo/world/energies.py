@@ -9,6 +9,7 @@ import numpy as np
 
 from passivo.world.form import rows_of
 from passivo.world.names import BODY_PARAMETERS, BODY_VECTORS, GRAVITY
+from passivo.world.tendons import DRIVE
 
 if TYPE_CHECKING:
     from passivo.world.parts import Tie
@@ -36,6 +37,16 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
                 stretch = _stretch(tie, read)
                 energy = params[tie.stiffness] * tie.share * stretch**2 / 2
                 rows[bond.row] = rows[bond.row] + energy
+    for cord in world.cords:
+        column: Callable[[str], np.ndarray] = lambda name: states[:, columns[name]]  # noqa: E731
+        stretch = cord.stretch(params, column, world.coordinate_of)
+        taut = np.maximum(stretch, 0.0)
+        rows[cord.row] = rows[cord.row] + params.get(cord.stiffness, 0.0) * taut**2 / 2
+        if cord.drive:
+            mass, stiffness, _ = (params[f"{cord.name}.{what}"] for what in DRIVE)
+            lag = column(f"{cord.name}.drive") - params[cord.gain] * column(f"{cord.command}.length")
+            rows[cord.row] = rows[cord.row] + stiffness * lag**2 / 2
+            rows["kinetic"] = rows["kinetic"] + mass * column(f"{cord.name}.drive_speed") ** 2 / 2
     return np.column_stack(list(rows.values()))
 
 
@@ -61,6 +72,10 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
             np.abs(states[:, own["smooth_angular_velocity"]]).max(initial=0.0) + result[own["angular_velocity"]].max()
         )
         result[own["smooth_angular_acceleration"]] = 2.0 * rate / step
+    for cord in world.cords:
+        if cord.drive:
+            places = states[:, [columns[f"{cord.name}.drive"], columns[f"{cord.command}.length"]]]
+            result[columns[f"{cord.name}.drive_speed"]] = np.abs(places).max(initial=0.0) / step
     return result
 
 

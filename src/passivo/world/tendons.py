@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from passivo.errors import ModelError, nearest, quoted
+from passivo.model.expression import EXTENDED, FLOAT, evaluate
 from passivo.model.ports import Port
 from passivo.model.system import number
 from passivo.world import bonds
 from passivo.world.arms import checked_arms
 from passivo.world.parts import _lists, _tuples
 
+if TYPE_CHECKING:
+    from passivo.world.hung import Limb
+    from passivo.world.joints import Joint
+
+Column = Callable[[str], np.ndarray]
 DRIVE = ("drive_mass", "drive_stiffness", "drive_damping")
 
 
@@ -65,6 +73,19 @@ class Cord:
     def from_description(cls, data: Mapping[str, Any]) -> Cord:
         return cls(**_tuples(data))
 
+    def stretch(self, params: Mapping[str, float], column: Column, coordinate: Callable[[str], str]) -> np.ndarray:
+        """At each of some states, whose columns are given by name; as wide as their numbers are."""
+        joints = {joint: column(coordinate(joint)) for joint in self.joints}
+        if self.way:
+            wide = next(iter(joints.values())).dtype == np.longdouble
+            e = -evaluate(self.way, joints, EXTENDED if wide else FLOAT)
+        else:
+            e = sum(slope * joints[joint] for joint, slope in zip(self.joints, self.slopes))
+        e = e + self.sign * params.get(self.rest, 0.0)
+        if self.drive:
+            return e + column(f"{self.name}.drive")
+        return e + params[self.gain] * column(f"{self.command}.length") if self.command else e
+
     @property
     def skeleton(self) -> list[Any]:
         """What of it shapes code: all but its figures."""
@@ -96,7 +117,25 @@ class Strung:
         def _new_name(self, name: str) -> str: ...
 
         @property
-        def single_joints(self) -> Mapping[str, str]: ...
+        def joints(self) -> dict[str, Joint]: ...
+
+        @property
+        def mechanisms(self) -> list[list[Limb]]: ...
+
+    @property
+    def cords(self) -> list[Cord]:
+        """All tendons, and the stops of joints that have a range."""
+        ranged = [name for name, joint in self.joints.items() if getattr(joint, "range", None) is not None]
+        return [*self.tendons.values(), *(cord for name in ranged for cord in stops_of(name))]
+
+    def coordinate_of(self, joint: str) -> str:
+        """The state that is the angle of a hinge, or the way of a slider."""
+        return f"{joint}.{next(iter(self.joints[joint].coordinates))}"
+
+    def _single_joints(self) -> dict[str, int]:
+        """Hinges and sliders, and the number of the mechanism of each."""
+        found = enumerate(self.mechanisms)
+        return {limb.joint.name: i for i, limbs in found for limb in limbs if limb.joint.width == 1}
 
     def add_command(self, name: str) -> Command:
         """A length in m that tendons are pulled by, 0 at the start. Its port of the same name takes its velocity and
@@ -120,7 +159,7 @@ class Strung:
         drive: Drive | None = None,
         force: bool = False,
     ) -> None:
-        """A tendon over hinges or slides of one mechanism: it pulls where it is stretched, and never pushes.
+        """A tendon over hinges or sliders of one mechanism: it pulls where it is stretched, and never pushes.
 
             world.add_tendon("extensor", {"knuckle": -0.006, "tip": -0.004}, stiffness=200.0, pretension=6.0)
             world.add_tendon("flexor", {"knuckle": 0.0075}, 1e6, command=grip, drive=pv.Drive(0.05, 3500.0))
@@ -182,15 +221,15 @@ class Strung:
         return {"command": command.name, "gain": f"{name}.gain", "drive": drive is not None}
 
     def _check_joints(self, joints: tuple[str, ...], what: str) -> None:
-        """Raise unless a tendon can span these: hinges and slides of one mechanism."""
-        single, known = self.single_joints, getattr(self, "joints", {})
+        """Raise unless a tendon can span these: hinges and sliders of one mechanism."""
+        single, known = self._single_joints(), self.joints
         roots = {single[joint] for joint in joints if joint in single}
         for joint in joints:
             if joint in single:
                 continue
             if joint in known:
                 raise ModelError(
-                    f"{what} spans {joint!r}, which moves in more than one way; a tendon spans hinges and slides"
+                    f"{what} spans {joint!r}, which moves in more than one way; a tendon spans hinges and sliders"
                 )
             own = [name for name, root in single.items() if root in roots]
             told = f"the finger it spans has {', '.join(map(repr, own))}" if own else nearest(joint, single)
