@@ -11,6 +11,7 @@ from passivo.kernel import core as cores
 from passivo.kernel import tick
 from passivo.world import (
     advance,
+    assemblies,
     blocks,
     books,
     collide,
@@ -18,16 +19,22 @@ from passivo.world import (
     debit,
     exact,
     fields,
+    inertias,
     interior,
+    joint_books,
     lemke,
     poses,
     repair,
     surfaces,
     table,
     ties,
+    trees,
 )
 
-FILES = (poses, ties, blocks, surfaces, collide, fields, contacts, books, debit, repair, advance)
+FILES = (
+    poses, ties, trees, assemblies, blocks, inertias, surfaces, collide, fields, contacts, joint_books, books, debit,
+    repair, advance,
+)  # fmt: skip
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
     "world_ready": ("", "void"),

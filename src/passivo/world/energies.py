@@ -29,6 +29,13 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
         v, w = read(f"{name}.velocity"), read(f"{name}.angular_velocity")
         rows["kinetic"] = rows["kinetic"] + (mass * (v * v).sum(axis=1) + (w * (w @ inertia)).sum(axis=1)) / 2
         rows["gravity"] = rows["gravity"] - mass * (read(f"{name}.position") @ gravity)
+    for name, joint in world.joints.items():
+        for rate in joint.rates:
+            own = [columns[part] for part in vectors.get(f"{name}.{rate}", (f"{name}.{rate}",))]
+            rows["kinetic"] = rows["kinetic"] + params[f"{name}.inertia"] * (states[:, own] ** 2).sum(axis=1) / 2
+        if hasattr(joint, "stiffness"):
+            way = states[:, columns[f"{name}.{next(iter(joint.coordinates))}"]] - params[f"{name}.reference"]
+            rows["springs"] = rows["springs"] + params[f"{name}.stiffness"] * way**2 / 2
     if world.touches:
         rows["repair"] = states[:, columns["tank"]]
     for bond in world.bonds.values():

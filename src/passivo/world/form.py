@@ -56,5 +56,7 @@ def form_of(world: World) -> WorldForm:
 def rows_of(world: World) -> tuple[str, ...]:
     """The rows of a world's ledger: springs, joints and those of contacts only where it has some."""
     bound = dict.fromkeys(bond.row for bond in world.bonds.values())
+    if any("stiffness" in part for joint in world.joints.values() for part in joint.params):
+        bound["springs"] = None
     contacts = CONTACT_ROWS if world.touches else ()
     return ("kinetic", "gravity", *(row for row in ("springs", "joints") if row in bound), *contacts)
