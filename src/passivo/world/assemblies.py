@@ -33,6 +33,7 @@ def condense(m, t):
         draw_in(m, t, a, t[AT_RIGHT])
         for i in range(n):
             m[t[a + A_ANSWER] + i] += m[t[a + A_OWN] + n * n + i]
+    add_cords(m, t)
     for k in range(t[LINKED]):
         condense_block(m, t, t[LINKED_TABLE] + k * LINKED_SIZE)
 

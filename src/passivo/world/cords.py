@@ -126,6 +126,9 @@ def lay_cords(m, t):
             m[at + D_RATE] = m[t[AT_STATE] + t[cord + D_DRIVE] + 1]
         else:
             m[at + D_RATE] = led(m, t, cord)
+        if t[cord + D_FORCE] >= 0:  # it never pushes
+            u = t[AT_USED] + t[cord + D_FORCE]
+            m[u] = max(0.0, m[u])
 
 
 # -- the passes -------------------------------------------------------------------------------------------------------
@@ -136,6 +139,14 @@ def along_joints(m, t, cord, at):
     v = 0.0
     for j in range(t[cord + D_COUNT]):
         v += m[at + D_OWN + j] * rate_of(m, t, cord, j)
+    return v
+
+
+def present_speed(m, t, cord, at):
+    """How fast the stretch changes at STATE; the command as it moves in this step."""
+    v = led(m, t, cord) if t[cord + D_DRIVE] < 0 else m[t[AT_STATE] + t[cord + D_DRIVE] + 1]
+    for j in range(t[cord + D_COUNT]):
+        v += m[at + D_OWN + j] * m[t[AT_STATE] + present_of(t, cord, j)]
     return v
 
 
@@ -156,6 +167,8 @@ def pull_cord(m, t, cord, at, h):
         m[at + D_SLOPE] = h * k if t[cord + D_BOTH] or e + d > 0.0 else 0.0
     else:
         m[at + D_ELASTIC], m[at + D_SLOPE] = k * taut_stretch(e, t[cord + D_BOTH]), 0.0
+        m[at + D_BRAKE] = c * present_speed(m, t, cord, at) if t[cord + D_BOTH] or e > 0.0 else 0.0
+        return
     m[at + D_BRAKE] = c * taut_way(e, d, t[cord + D_BOTH]) / h
     if t[cord + D_BOTH] or e + d > 0.0:
         m[at + D_SLOPE] += c
@@ -210,16 +223,16 @@ def add_cords(m, t):
 
 
 def settle_cords(m, t):
-    """Rates of drives, from those of the joints. Returns by how much they moved, and their size, both in m/s."""
-    moved, size = 0.0, 0.0
+    """Rates of drives, from those of the joints. Returns by how much they moved at most, in m/s, less rounding."""
+    moved = 0.0
     for k in range(t[CORDS]):
         cord = t[CORD_TABLE] + k * D_SIZE
         at = t[cord + D_MEMORY]
         if t[cord + D_DRIVE] >= 0:
             rate = m[at + D_FREE] - m[at + D_FOLLOWS] * along_joints(m, t, cord, at)
-            moved, size = max(moved, abs(rate - m[at + D_RATE])), max(size, abs(rate))
+            moved = max(moved, abs(rate - m[at + D_RATE]) - 4.0 * EPSILON * abs(rate))
             m[at + D_RATE] = rate
-    return moved, size
+    return moved
 
 
 def move_cords(m, t, h):
@@ -341,9 +354,7 @@ def output_of_cords(m, t):
         for j in range(n):
             m[at + D_OWN + n + j] = 0.0
         lay_arms(m, t, cord, at, t[AT_STATE])
-        speed = 0.0
-        for j in range(n):
-            speed += m[at + D_OWN + j] * m[t[AT_STATE] + present_of(t, cord, j)]
+        speed = present_speed(m, t, cord, at)
         if t[cord + D_FORCE] >= 0:
             m[t[AT_OUTPUT] + t[cord + D_FORCE]] = -speed
         elif t[cord + D_DRIVE] >= 0:
@@ -354,7 +365,7 @@ def output_of_cords(m, t):
             both, e = t[cord + D_BOTH], stretch_of(m, t, cord, at, t[AT_STATE])
             force = cord_of(m, t, cord, D_STIFFNESS) * taut_stretch(e, both)
             if both or e > 0.0:
-                force += cord_of(m, t, cord, D_DAMPING) * (speed + led(m, t, cord))
+                force += cord_of(m, t, cord, D_DAMPING) * speed
             m[t[AT_OUTPUT] + t[cord + D_COMMAND_INPUT]] += gain * force
 
 
@@ -393,6 +404,6 @@ INLINE = (
     cord_of, drive_of, joint_at, present_of, unknown_of, rate_of, lag_of, led, along_joints, pulled, yield_of, driven,
 )  # fmt: skip
 KERNELS = (
-    trace_route, lay_arms, taken_up, stretch_of, lay_cords, pull_cord, gather_cords, add_cords, settle_cords,
+    trace_route, lay_arms, taken_up, stretch_of, lay_cords, present_speed, pull_cord, gather_cords, add_cords, settle_cords,
     move_cords, terms_of, book_drive, book_cords, difference_of_cords, energy_of_cords, output_of_cords, tell_cords,
 )  # fmt: skip

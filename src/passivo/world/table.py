@@ -84,7 +84,11 @@ RESPOND_TABLE = 72  # for each body: where the nodes stand that hang together wi
 LINKED = 73  # blocks of two bodies of which one is a member of an assembly
 LINKED_TABLE = 74
 SPRING_ROW = 75  # of the ledger
-HEADER = 76
+CORDS = 76  # tendons and stops of joints (`cord_table.py`)
+CORD_TABLE = 77
+COMMANDS = 78
+COMMAND_TABLE = 79  # of each its state and its input
+HEADER = 80
 
 EPSILON = 2.0**-52
 

@@ -220,6 +220,19 @@ class Strung:
                 raise ModelError(f"the drive of tendon {name!r} needs a mass > 0 kg, not {drive.mass:g}")
         return {"command": command.name, "gain": f"{name}.gain", "drive": drive is not None}
 
+    def _check_cords(self, params: Mapping[str, float]) -> None:
+        """Raise where a parameter of a cord is one that no passive cord has."""
+        for cord in self.cords:
+            drive = [f"{cord.name}.{what}" for what in DRIVE] if cord.drive else []
+            for name in (cord.stiffness, cord.damping, *drive):
+                if name:
+                    bonds.amount(params[name], f"the parameter {name!r}")
+            if cord.drive and not params[drive[0]] > 0.0:
+                raise ModelError(f"the drive of tendon {cord.name!r} needs a mass > 0 kg, not {params[drive[0]]:g}")
+            if cord.stop and not params[f"{cord.name}.low"] < params[f"{cord.name}.high"]:
+                low, high = params[f"{cord.name}.low"], params[f"{cord.name}.high"]
+                raise ModelError(f"the range of joint {cord.name!r} from {low:g} to {high:g} is empty; low is below high")
+
     def _check_joints(self, joints: tuple[str, ...], what: str) -> None:
         """Raise unless a tendon can span these: hinges and sliders of one mechanism."""
         single, known = self._single_joints(), self.joints
