@@ -67,8 +67,8 @@ def test_taut_shares(e, d):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_newton_settles_and_freezing_whether_it_is_taut_does_not(seed):
-    """One coordinate between two stops of 10^6 N/m: Newton's method with these slopes finds the step; a spring that stays
-    what it was at the start of the step creates joules."""
+    """One coordinate between two stops of 10^6 N/m: Newton's method with these slopes finds the step; a spring that
+    stays what it was at the start of the step creates joules."""
     rng = np.random.default_rng(seed)
     mass, k, h = 0.02, 1e6, 1e-3
     created = frozen = 0.0

@@ -200,7 +200,9 @@ def test_arms_that_depend_on_joints_are_of_second_order():
 def test_a_stop_without_damping_gives_back_what_it_took(stiffness):
     """A pendulum between two stops: exact at every stiffness, and never far beyond them."""
     world = pv.World(gravity=(0, 0, -9.81))
-    hinge = pv.Hinge("swing", axis=(0, 1, 0), at=(0, 0, 0), range=(-0.3, 0.5), stop_stiffness=stiffness, stop_damping=0.0)
+    hinge = pv.Hinge(
+        "swing", axis=(0, 1, 0), at=(0, 0, 0), range=(-0.3, 0.5), stop_stiffness=stiffness, stop_damping=0.0
+    )
     world.add_link("bob", None, hinge, pv.Sphere(0.02), mass=0.2, position=(0, 0, -0.3))
     run = pv.simulate(world, pv.PassiveMidpoint(), 1e-3, 1.0, start={"swing.rate": 4.0}, engine="python")
     assert run.verdict.kind == "exact"
@@ -214,8 +216,8 @@ def test_a_stop_without_damping_gives_back_what_it_took(stiffness):
 
 def test_stops_have_damping_unless_told_otherwise():
     world = pv.World(gravity=(0, 0, -9.81))
-    world.add_link("bob", None, pv.Hinge("swing", axis=(0, 1, 0), at=(0, 0, 0), range=(-0.3, 0.5)), pv.Sphere(0.02), 0.2,
-                   position=(0, 0, -0.3))  # fmt: skip
+    hinge = pv.Hinge("swing", axis=(0, 1, 0), at=(0, 0, 0), range=(-0.3, 0.5))
+    world.add_link("bob", None, hinge, pv.Sphere(0.02), 0.2, position=(0, 0, -0.3))
     world.add_link("rod", None, pv.Slider("slide", axis=(0, 0, 1), range=(0.1, 0.5)), pv.Sphere(0.02), 0.2,
                    position=(1, 0, 0))  # fmt: skip
     assert (world.params["swing.stop_stiffness"], world.params["swing.stop_damping"]) == (1e3, 10.0)

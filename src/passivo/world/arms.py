@@ -159,7 +159,7 @@ def _way(texts: Mapping[str, str], what: str) -> str:
     rng = np.random.default_rng(0)
     for _ in range(CHECKS):
         place = {joint: sp.Float(float(value)) for joint, value in zip(texts, rng.uniform(0.1, 0.9, len(texts)))}
-        at = {symbols[joint]: value for joint, value in place.items()}
+        at: Any = {symbols[joint]: value for joint, value in place.items()}
         for joint in texts:
             wanted, found = float(arms[joint].subs(at)), float(sp.diff(way, symbols[joint]).subs(at))
             if abs(wanted - found) > AGREE * (abs(wanted) + 1e-3):

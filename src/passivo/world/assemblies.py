@@ -20,6 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.cords import add_cords
     from passivo.world.table import *
 
 
@@ -168,9 +169,7 @@ def push_members(m, t, at, vector, x, y, z):
         c, jacobian = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB)
         if c >= 0:
             for n in range(6):
-                m[vector + 6 * c + n] += (
-                    m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
-                )
+                m[vector + 6 * c + n] += m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
 
 
 def first_assembly(t, c):

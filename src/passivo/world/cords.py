@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.advance import shares
     from passivo.world.books import deliver
+    from passivo.world.cord_table import *
     from passivo.world.routes import NODE_SLOPES, trace
     from passivo.world.table import *
     from passivo.world.taut import draw, taut_stretch, taut_way
@@ -404,6 +405,6 @@ INLINE = (
     cord_of, drive_of, joint_at, present_of, unknown_of, rate_of, lag_of, led, along_joints, pulled, yield_of, driven,
 )  # fmt: skip
 KERNELS = (
-    trace_route, lay_arms, taken_up, stretch_of, lay_cords, present_speed, pull_cord, gather_cords, add_cords, settle_cords,
-    move_cords, terms_of, book_drive, book_cords, difference_of_cords, energy_of_cords, output_of_cords, tell_cords,
+    trace_route, lay_arms, taken_up, stretch_of, lay_cords, present_speed, pull_cord, gather_cords, add_cords,
+    settle_cords, move_cords, terms_of, book_drive, book_cords, difference_of_cords, energy_of_cords, output_of_cords, tell_cords,
 )  # fmt: skip

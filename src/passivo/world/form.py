@@ -63,4 +63,9 @@ def rows_of(world: World) -> tuple[str, ...]:
         bound["springs"] = None
     bound |= dict.fromkeys(cord.row for cord in world.cords)
     contacts = CONTACT_ROWS if world.touches else ()
-    return ("kinetic", "gravity", *(row for row in ("springs", "joints", "tendons", "stops") if row in bound), *contacts)
+    return (
+        "kinetic",
+        "gravity",
+        *(row for row in ("springs", "joints", "tendons", "stops") if row in bound),
+        *contacts,
+    )

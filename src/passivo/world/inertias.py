@@ -31,7 +31,9 @@ def lay_axes(m, t, a):
                 row = at + P_TURN + 3 * i
                 if kind <= RAIL:
                     m[axis + 1 + i] = (
-                        m[row] * m[figures + AXIS] + m[row + 1] * m[figures + AXIS + 1] + m[row + 2] * m[figures + AXIS + 2]
+                        m[row] * m[figures + AXIS]
+                        + m[row + 1] * m[figures + AXIS + 1]
+                        + m[row + 2] * m[figures + AXIS + 2]
                     )
                 elif kind == FREE and n < 3:
                     m[axis + 1 + i] = 1.0 if n == i else 0.0

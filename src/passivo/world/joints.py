@@ -138,7 +138,9 @@ class Free(Joint):
 
     def checked(self) -> Joint:
         if self.damping != 0.0 or self.inertia != 0.0:
-            raise ModelError(f"joint {self.name!r} is free: a drag and a mass are the link's, in add_link(..., drag=...)")
+            raise ModelError(
+                f"joint {self.name!r} is free: a drag and a mass are the link's, in add_link(..., drag=...)"
+            )
         return super().checked()
 
     @property
@@ -181,7 +183,7 @@ def checked_joints(joints: Any, link: str, parent: str | None) -> tuple[Joint, .
     given = (joints,) if isinstance(joints, Joint) else joints
     if not isinstance(given, Sequence) or not given or not all(type(joint) in KINDS for joint in given):
         raise ModelError(
-            f"link {link!r} hangs by one joint or a list of them, such as pv.Hinge(\"elbow\", axis=(0, 1, 0), at=...), "
+            f'link {link!r} hangs by one joint or a list of them, such as pv.Hinge("elbow", axis=(0, 1, 0), at=...), '
             f"not by {quoted(joints)}"
         )
     made = tuple(joint.checked() for joint in given)

@@ -172,7 +172,13 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
 
 
 def _lay_cords(
-    world: World, table: list[int], layout: Layout, laid: Laid, figures: _Figures, rows: list[str], inputs: dict[str, int]
+    world: World,
+    table: list[int],
+    layout: Layout,
+    laid: Laid,
+    figures: _Figures,
+    rows: list[str],
+    inputs: dict[str, int],
 ) -> dict[str, int]:
     """Cords and commands into the table; what the header says of them."""
     cords, states = world.cords, {name: i for i, name in enumerate(world.states)}

@@ -12,6 +12,7 @@ from passivo.world.arms import nodes_of
 if TYPE_CHECKING:
     from passivo.world.tendons import Cord
 
+
 def figures_of(cord: Cord) -> list[float]:
     """Of a cord with arms that are numbers these, else the numbers in its formula."""
     return nodes_of(cord.way, cord.joints).figures if cord.way else list(cord.slopes)

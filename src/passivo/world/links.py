@@ -57,9 +57,9 @@ class Joint:
     armature: float = 0.0
     friction: float = 0.0
     reference: float = 0.0
+    place: str = ""
     stop_stiffness: float | None = None
     stop_damping: float | None = None
-    place: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,14 +170,14 @@ class Scene:
     fixed: tuple[Surface, ...] = ()
     excluded: tuple[tuple[str, str], ...] = ()
     closures: tuple[Closure, ...] = ()
-    strands: tuple[Strand, ...] = ()
-    commands: tuple[str, ...] = ()
-    leads: tuple[Lead, ...] = ()
     unsupported: tuple[Unsupported, ...] = ()
     contact: bool | None = None
     apart: bool = False
     step: float | None = None
     about: str = ""
+    strands: tuple[Strand, ...] = ()
+    commands: tuple[str, ...] = ()
+    leads: tuple[Lead, ...] = ()
 
     @property
     def roots(self) -> dict[str, str]:

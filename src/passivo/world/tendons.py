@@ -26,8 +26,8 @@ DRIVE = ("drive_mass", "drive_stiffness", "drive_damping")
 
 @dataclass(frozen=True)
 class Drive:
-    """What winds up a tendon: a mass in kg that is drawn by a spring (N/m) and a damper (N s/m) to where the command is.
-    Without that spring a stiff tendon would answer a jump of the command by any force."""
+    """What winds up a tendon: a mass in kg that is drawn by a spring (N/m) and a damper (N s/m) to where the command
+    is. Without that spring a stiff tendon would answer a jump of the command by any force."""
 
     mass: float
     stiffness: float
@@ -76,11 +76,13 @@ class Cord:
     def stretch(self, params: Mapping[str, float], column: Column, coordinate: Callable[[str], str]) -> np.ndarray:
         """At each of some states, whose columns are given by name; as wide as their numbers are."""
         joints = {joint: column(coordinate(joint)) for joint in self.joints}
+        e: Any = 0.0
         if self.way:
             wide = next(iter(joints.values())).dtype == np.longdouble
             e = -evaluate(self.way, joints, EXTENDED if wide else FLOAT)
         else:
-            e = sum(slope * joints[joint] for joint, slope in zip(self.joints, self.slopes))
+            for joint, slope in zip(self.joints, self.slopes):
+                e = e + slope * joints[joint]
         e = e + self.sign * params.get(self.rest, 0.0)
         if self.drive:
             return e + column(f"{self.name}.drive")
@@ -188,15 +190,16 @@ class Strung:
         params = bonds.amounts(name, stiffness=stiffness, damping=damping)
         if not params[f"{name}.stiffness"] > 0.0:
             raise ModelError(f"the stiffness of {name!r} must be > 0 N/m, not {stiffness:g}")
-        rest, tension = bonds.amount(slack, f"the slack of {name!r}"), bonds.amount(pretension, f"the pretension of {name!r}")
+        rest, tension = (
+            bonds.amount(slack, f"the slack of {name!r}"),
+            bonds.amount(pretension, f"the pretension of {name!r}"),
+        )
         if rest and tension:
             raise ModelError(f"{what} hangs slack or pulls at the start, not both: give slack= or pretension=")
         params[f"{name}.slack"] = rest - tension / params[f"{name}.stiffness"]
         pulled = self._pulled(name, command, gain, drive, params)
         named = {key: f"{name}.{key}" for key in ("stiffness", "damping")}
-        self.tendons[name] = Cord(
-            name, "tendons", tuple(slopes), turned, way, rest=f"{name}.slack", **named, **pulled
-        )
+        self.tendons[name] = Cord(name, "tendons", tuple(slopes), turned, way, rest=f"{name}.slack", **named, **pulled)
         self.params |= params
 
     def _pulled(
@@ -205,7 +208,9 @@ class Strung:
         """What pulls at a tendon, its parameters added to `params`."""
         if command is None:
             if drive is not None or gain != 1.0:
-                raise ModelError(f"tendon {name!r} has a drive or a gain, and no command that it follows; give command=")
+                raise ModelError(
+                    f"tendon {name!r} has a drive or a gain, and no command that it follows; give command="
+                )
             return {}
         if not isinstance(command, Command) or self.commands.get(command.name) is not command:
             raise ModelError(
@@ -231,7 +236,9 @@ class Strung:
                 raise ModelError(f"the drive of tendon {cord.name!r} needs a mass > 0 kg, not {params[drive[0]]:g}")
             if cord.stop and not params[f"{cord.name}.low"] < params[f"{cord.name}.high"]:
                 low, high = params[f"{cord.name}.low"], params[f"{cord.name}.high"]
-                raise ModelError(f"the range of joint {cord.name!r} from {low:g} to {high:g} is empty; low is below high")
+                raise ModelError(
+                    f"the range of joint {cord.name!r} from {low:g} to {high:g} is empty; low is below high"
+                )
 
     def _check_joints(self, joints: tuple[str, ...], what: str) -> None:
         """Raise unless a tendon can span these: hinges and sliders of one mechanism."""

@@ -116,7 +116,9 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         friction, restitution  of its surface
         """
         name = self._new_name(name)
-        shapes, amounts, surface = self._weighed(name, "body", shape, mass, inertia, (drag, spin_drag), friction, restitution)
+        shapes, amounts, surface = self._weighed(
+            name, "body", shape, mass, inertia, (drag, spin_drag), friction, restitution
+        )
         body = Body(
             name,
             checked_vector(position, f"the position of body {name!r}"),
@@ -176,7 +178,9 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
     def names(self) -> Names:
         joints = tuple(self.joints.values())
         strung = tuple(self.commands), tuple(self.cords)
-        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, joints, self.hung, *strung)
+        return Names(
+            tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, joints, self.hung, *strung
+        )
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -364,7 +368,8 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
             "taps": [[tap.body, tap.width] for tap in self.taps.values()],
             "links": [
-                [link.name, link.parent, [type(joint).__name__ for joint in link.joints]] for link in self.links.values()
+                [link.name, link.parent, [type(joint).__name__ for joint in link.joints]]
+                for link in self.links.values()
             ],
             "cords": [cord.skeleton for cord in self.cords],
             "touching": self._touching() if self.touches else [],

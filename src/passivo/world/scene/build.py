@@ -76,7 +76,8 @@ class _Builder:
         velocity = np.array(link.velocity) + matrix_of(pose[1]) @ np.cross(link.angular_velocity, link.centre)
         alone = link.joints[0].kind == "free" and all(one.parent != link.name for one in self.scene.links)
         if coordinates == "generalised" and not alone:  # what floats alone is a body in any case
-            self.unsupported += hang(self.world, link, pose, options, velocity)
+            names = {one.name for one in self.scene.links}
+            self.unsupported += hang(self.world, link, pose, options, velocity, names)
             return
         self.world.add_body(link.name, **options, velocity=velocity, angular_velocity=link.angular_velocity)
         names = {one.name for one in self.scene.links}
@@ -112,9 +113,7 @@ class _Builder:
         body = self.world.bodies[one.link]
         anchor = self.world.add_anchor(one.name, body.position, body.orientation, turns=True)
         name = free_name(self.world, f"{one.name}_spring", ())
-        self.world.add_pose_spring(
-            name, body, anchor, one.stiffness, one.turn_stiffness, one.damping, one.turn_damping
-        )
+        self.world.add_pose_spring(name, body, anchor, one.stiffness, one.turn_stiffness, one.damping, one.turn_damping)
 
     def string(self, one: Strand, commands: Mapping[str, Command]) -> None:
         """A tendon, where its joints have coordinates."""

@@ -303,9 +303,9 @@ class _Reader:
             spec.armature,
             spec.friction,
             spec.reference,
+            self.document.where(where),
             spec.stop_stiffness,
             spec.stop_damping,
-            self.document.where(where),
         )
 
     def strand(self, name: str, spec: TendonSpec) -> Strand:
@@ -388,8 +388,13 @@ def text_of(scene: Scene) -> str:
         "commands": list(scene.commands),
         "tendons": {one.name: _strand(one) for one in scene.strands},
         "anchors": {
-            one.name: {"body": one.link, "stiffness": one.stiffness, "damping": one.damping,
-                       "turn_stiffness": one.turn_stiffness, "turn_damping": one.turn_damping}
+            one.name: {
+                "body": one.link,
+                "stiffness": one.stiffness,
+                "damping": one.damping,
+                "turn_stiffness": one.turn_stiffness,
+                "turn_damping": one.turn_damping,
+            }
             for one in scene.leads
         },
         "exclude": [list(pair) for pair in scene.excluded],
