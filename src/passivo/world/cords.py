@@ -406,5 +406,6 @@ INLINE = (
 )  # fmt: skip
 KERNELS = (
     trace_route, lay_arms, taken_up, stretch_of, lay_cords, present_speed, pull_cord, gather_cords, add_cords,
-    settle_cords, move_cords, terms_of, book_drive, book_cords, difference_of_cords, energy_of_cords, output_of_cords, tell_cords,
+    settle_cords, move_cords, terms_of, book_drive, book_cords, difference_of_cords, energy_of_cords, output_of_cords,
+    tell_cords,
 )  # fmt: skip
