@@ -5,7 +5,8 @@ the body by x + h v̂ and R exp(h ŵ); its own velocity becomes V⁺ = 2V̂ − 
 
     (2M/h + Gyro + B + (h/2) J'KJ) V̂ = 2MV/h − J'KΨ + F,   Gyro ŵ = −(J w*) × ŵ,
 
-w* extrapolated to the middle of the step. Mechanisms move by the rates of their joints (`assemblies.py`). Symplectic and implicit Euler are the same gathering with other shares.
+w* extrapolated to the middle of the step. Mechanisms move by the rates of their joints (`assemblies.py`). Symplectic
+and implicit Euler are the same gathering with other shares.
 """
 
 from __future__ import annotations

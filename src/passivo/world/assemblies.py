@@ -1,4 +1,4 @@
-"""Assemblies: bodies that move by unknowns of their own, such as mechanisms in the coordinates of their joints. Kernels.
+"""Assemblies: bodies that move by unknowns of their own, as mechanisms do by the rates of their joints. Kernels.
 
 All that acts on a member of an assembly (ties, ports, contacts, drag, gravity) sees a body with a twist V̂, as
 everywhere: it adds to the 6 × 6 blocks and to the right hand sides, 6 for each body. What an assembly says besides, in
@@ -20,6 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.blocks import respond
+    from passivo.world.collide import touch_size
     from passivo.world.table import *
 
 
@@ -167,9 +169,7 @@ def push_members(m, t, at, vector, x, y, z):
         c, jacobian = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB)
         if c >= 0:
             for n in range(6):
-                m[vector + 6 * c + n] += (
-                    m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
-                )
+                m[vector + 6 * c + n] += m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
 
 
 def first_assembly(t, c):

@@ -1,8 +1,8 @@
 """The linear system of a step: 6 × 6 blocks, one for each free body and each two that are tied; assemblies have blocks
 of their own size (`assemblies.py`). Kernels.
 
-These nodes are eliminated one after the other in the order of the table (`order.py`): in a tree from the leaves to the root,
-so that nothing fills in and the time grows with the number of bodies.
+These nodes are eliminated one after the other in the order of the table (`order.py`): in a tree from the leaves to the
+root, so that nothing fills in and the time grows with the number of bodies.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from passivo.world.assemblies import condense, draw_in, keep_rates, spread_out
     from passivo.world.table import *
 
-NEAR = 5  # of an entry of the order, where its neighbours begin
-NEAR_SIZE = 4
+BESIDE = 5  # of an entry of the order, where its neighbours begin
+BESIDE_SIZE = 4
 
 
 def factor(m, a):
@@ -130,13 +130,13 @@ def side_of(rights, code):
 def forward(m, t, k, rights):
     """Take the k-th node of the order out of the right hand sides."""
     at, blocks = t[t[ORDER_TABLE] + k], t[AT_BLOCKS]
-    size, y, near = t[at + 1], side_of(rights, t[at + 2]), at + NEAR
+    size, y, near = t[at + 1], side_of(rights, t[at + 2]), at + BESIDE
     if size == 6:
         divide(m, blocks + t[at], y)
     else:
         divide_wide(m, blocks + t[at], size, y, 1)
     for i in range(t[at + 4]):
-        one = near + NEAR_SIZE * i
+        one = near + BESIDE_SIZE * i
         if size == 6 and t[one] == 6:
             take(m, blocks + t[one + 2], y, side_of(rights, t[one + 1]))
         else:
@@ -146,9 +146,9 @@ def forward(m, t, k, rights):
 def backward(m, t, k, rights):
     """The solution of the k-th node from those that were left after it."""
     at, blocks = t[t[ORDER_TABLE] + k], t[AT_BLOCKS]
-    size, y, near = t[at + 1], side_of(rights, t[at + 2]), at + NEAR
+    size, y, near = t[at + 1], side_of(rights, t[at + 2]), at + BESIDE
     for i in range(t[at + 4]):
-        one = near + NEAR_SIZE * i
+        one = near + BESIDE_SIZE * i
         if size == 6 and t[one] == 6:
             take(m, blocks + t[one + 3], side_of(rights, t[one + 1]), y)
         else:
@@ -167,19 +167,19 @@ def eliminate(m, t):
         condense(m, t)
     for k in range(t[NODES]):
         at = t[t[ORDER_TABLE] + k]
-        a, size, n, near = blocks + t[at], t[at + 1], t[at + 4], at + NEAR
+        a, size, n, near = blocks + t[at], t[at + 1], t[at + 4], at + BESIDE
         if not (factor(m, a) if size == 6 else factor_wide(m, a, size)):
             return False
         for j in range(n):
-            one = near + NEAR_SIZE * j
+            one = near + BESIDE_SIZE * j
             if size == 6 and t[one] == 6:
                 divide_block(m, a, blocks + t[one + 3])
             else:
                 divide_wide(m, a, size, blocks + t[one + 3], t[one])
         for i in range(n):
-            one = near + NEAR_SIZE * i
+            one = near + BESIDE_SIZE * i
             for j in range(n):
-                other, target = near + NEAR_SIZE * j, blocks + t[near + NEAR_SIZE * n + n * i + j]
+                other, target = near + BESIDE_SIZE * j, blocks + t[near + BESIDE_SIZE * n + n * i + j]
                 if size == 6 and t[one] == 6 and t[other] == 6:
                     take_block(m, blocks + t[one + 2], blocks + t[other + 3], target)
                 else:

@@ -11,8 +11,8 @@ from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import SOLVERS, imports
-from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK
 from passivo.world.lay_assemblies import Laid, Nodes, spread
+from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK
 from passivo.world.parts import KINDS
 
 if TYPE_CHECKING:
