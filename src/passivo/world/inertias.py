@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.advance import shares
     from passivo.world.table import *
-    from passivo.world.trees import place_limbs, rate_limbs, start_limbs
+    from passivo.world.trees import advance_coordinates, place_limb, place_limbs, rate_limbs, start_limbs
 
 
 def lay_axes(m, t, a):
@@ -350,6 +350,19 @@ def move_assemblies(m, t, h):
         write_poses(m, t, a, t[AT_NEXT])
 
 
+def place_repaired(m, t, h, share):
+    """Poses at the end of the step, moved on by a share of WAY."""
+    for k in range(t[ASSEMBLIES]):
+        a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        place_limbs(m, t, a, t[AT_STATE], h)
+        for i in range(t[a + A_PART_COUNT]):
+            limb = t[a + A_PARTS] + i * L_SIZE
+            coordinates = t[limb + L_AT] + P_COORDINATES
+            advance_coordinates(m, t, limb, coordinates, coordinates, t[a + A_WAY] + t[limb + L_FIRST], share)
+            place_limb(m, t, limb)
+        write_poses(m, t, a, t[AT_NEXT])
+
+
 def write_poses(m, t, a, state):
     """Coordinates and poses of the members into a state."""
     for k in range(t[a + A_PART_COUNT]):
@@ -423,6 +436,6 @@ def ready_assemblies(m, t):
 INLINE = (row_of, joint_stiffness)
 KERNELS = (
     lay_axes, lay_columns_of_limb, add_masses, lay_masses, decompose, raise_rates, lower_rates, turn_skew, read_rates,
-    foretell, lay_own, begin_assemblies, write_poses, move_assemblies, write_velocities, arrive_assemblies,
-    ready_assemblies,
+    foretell, lay_own, begin_assemblies, place_repaired, write_poses, move_assemblies, write_velocities,
+    arrive_assemblies, ready_assemblies,
 )  # fmt: skip

@@ -77,14 +77,15 @@ AT_CALLS = 65  # figures: by what functions each field and each geom find their 
 PAIRS = 66  # two owners of geoms each, whose friction and restitution are told; owners stand behind GEOM_TABLE
 PAIR_TABLE = 67
 AT_PAIRS = 68  # figures: friction and restitution of each
-ASSEMBLIES = 69  # mechanisms and the like, whose bodies move by unknowns of their own (`assemblies.py`)
-ASSEMBLY_TABLE = 70
-NODES = 71  # of the elimination: free bodies and assemblies
-RESPOND_TABLE = 72  # for each body: where the nodes stand that hang together with it, and how many
-LINKED = 73  # blocks of two bodies of which one is a member of an assembly
-LINKED_TABLE = 74
-SPRING_ROW = 75  # of the ledger
-HEADER = 76
+AT_PROOF = 69  # whether this is an audit, which wants to know the rounding of what is recorded
+ASSEMBLIES = 70  # mechanisms and the like, whose bodies move by unknowns of their own (`assemblies.py`)
+ASSEMBLY_TABLE = 71
+NODES = 72  # of the elimination: free bodies and assemblies
+RESPOND_TABLE = 73  # for each body: where the nodes stand that hang together with it, and how many
+LINKED = 74  # blocks of two bodies of which one is a member of an assembly
+LINKED_TABLE = 75
+SPRING_ROW = 76  # of the ledger
+HEADER = 77
 
 EPSILON = 2.0**-52
 
@@ -162,7 +163,8 @@ A_COUNT = 6
 A_PARTS = 7  # its limbs, in the table
 A_PART_COUNT = 8
 A_ROOM = 9  # in the memory, see M_
-A_SIZE = 10
+A_WAY = 10  # how far a repair of contacts moves it, for each unknown
+A_SIZE = 11
 
 # of a member of an assembly in the table: V̂ = Σ columns · unknowns
 G_BODY = 0
