@@ -9,7 +9,9 @@ from passivo.world.rotation import matrix_of
 from world.scenes import point_of, random_inertia, random_turn
 
 
-def random_tree(seed, links=5, kinds=("hinge", "slide", "ball"), free=False, gravity=(0, 0, 0), world=None, name="", **more):
+def random_tree(
+    seed, links=5, kinds=("hinge", "slide", "ball"), free=False, gravity=(0, 0, 0), world=None, name="", **more
+):
     """Links that hang on each other in a random tree, some by two joints; the first on the world, or free."""
     rng = np.random.default_rng(seed)
     world = world or pv.World(gravity=gravity)
@@ -65,12 +67,12 @@ def random_start(world, seed, pace=2.0):
 
 
 def busy_tree(seed, free=False):
-    """A random tree under gravity with springs and dampers in its joints, ties to the world, to a free body, to an anchor
-    and between two of its links, and ports."""
+    """A random tree under gravity with springs and dampers in its joints, ties to the world, a free body, an anchor and
+    between two of its links, and ports."""
     rng = np.random.default_rng(seed)
     gravity = 3 * rng.standard_normal(3)
     world = random_tree(seed, free=free, gravity=gravity, damping=0.05, inertia=0.02)
-    for name, joint in world.joints.items():
+    for name in world.joints:
         if f"{name}.stiffness" in world.params:
             world.params |= {f"{name}.stiffness": float(rng.uniform(0, 5)), f"{name}.reference": float(rng.normal())}
     links = list(world.links.values())

@@ -88,7 +88,7 @@ class Hung:
         """
         if parent is not None and (not isinstance(parent, Link) or self.bodies.get(parent.name) is not parent):
             raise ModelError(
-                f"link {name!r} hangs on a link that this world's add_link(...) returned, or on None, the world; not on "
+                f"link {name!r} hangs on a link that this world's add_link(...) returned, or on None, the world; not "
                 f"{quoted(parent)}. What a body carries is tied to it: world.add_hinge(...)"
             )
         made = checked_joints(joints, name, parent and parent.name)

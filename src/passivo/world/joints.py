@@ -118,8 +118,8 @@ class Slider(Joint):
 
 @dataclass(frozen=True)
 class Ball(Joint):
-    """Any turn about a point, given in world axes at the start. States "name.turn", a quaternion, and "name.rate" in the
-    axes of the link."""
+    """Any turn about a point, given in world axes at the start. States "name.turn", a quaternion, and "name.rate", in
+    the axes of the link."""
 
     at: Vector | None = None
 
@@ -170,7 +170,7 @@ def kind_of(joint: Joint) -> int:
 
 
 def joint_from(data: Mapping[str, Any]) -> Joint:
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     kind = values.pop("kind")
     names = {each.__name__: each for each in KINDS}
     if kind not in names:

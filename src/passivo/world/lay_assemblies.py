@@ -172,6 +172,7 @@ class Laid:
                 parts,
                 len(limbs),
                 take(3 * n * n + T.M_ROOM * n),
+                take(n),
             ]
         )
 

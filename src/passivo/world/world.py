@@ -11,7 +11,7 @@ import numpy as np
 
 from passivo.errors import InputError, ModelError, quoted
 from passivo.model.ports import Port
-from passivo.model.system import Model, checked_name, number
+from passivo.model.system import Model, checked_name
 from passivo.world import bonds, energies
 from passivo.world.bound import Bound
 from passivo.world.form import WorldForm, form_of
@@ -31,13 +31,12 @@ from passivo.world.parts import (
     Point,
     Tap,
     check_moments,
-    checked_inertia,
 )
 from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
-from passivo.world.shapes import HeightField, Shape
+from passivo.world.shapes import Shape
 from passivo.world.tendons import Command, Cord, Strung
-from passivo.world.touching import Touching, shapes_of
+from passivo.world.touching import Touching
 
 SHOWN = 2  # bodies in a picture of a run
 
@@ -234,9 +233,10 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
                 body = name.split(".")[0]
                 if body in self.hung:
                     joint = self.links[body].joints[-1]
+                    first, rate = next(iter(joint.coordinates)), next(iter(joint.rates))
                     raise InputError(
                         f"{name!r} follows from joints; put their coordinates, such as "
-                        f"'{joint.name}.{next(iter(joint.coordinates))}', and rates '{joint.name}.{next(iter(joint.rates))}'"
+                        f"'{joint.name}.{first}', and rates, such as '{joint.name}.{rate}'"
                     )
                 if name not in (*self.names.seen, "tank"):
                     raise InputError(
