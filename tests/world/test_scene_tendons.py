@@ -48,7 +48,8 @@ def finger(tmp_path):
 def test_a_scene_file_has_tendons_commands_stops_and_anchors(finger):
     world = pv.World.from_file(finger, coordinates="generalised")
     assert list(world.tendons) == ["flexor", "extensor", "muscle"]
-    assert {name: port.kind for name, port in world.ports.items()} == {"lead": "flow", "grip": "flow", "muscle": "effort"}
+    kinds = {name: port.kind for name, port in world.ports.items()}
+    assert kinds == {"lead": "flow", "grip": "flow", "muscle": "effort"}
     assert world.params["extensor.slack"] == pytest.approx(-0.03)
     assert (world.params["base.high"], world.params["base.stop_stiffness"]) == (1.2, 20.0)
     run = pv.simulate(world, pv.PassiveMidpoint(), 1e-3, 0.05, inputs={"grip": 0.2, "muscle": 1.0}, engine="python")

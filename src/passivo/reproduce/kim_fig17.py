@@ -42,7 +42,8 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         axis.set_axis_off()
         axis.set_title("three fingers over a ball on its post")
         _route(right.subplots(), world)
-        headline(picture, "A hand wound up by tendons: three joints, two active and four passive tendons in each finger")
+        told = "A hand wound up by tendons: three joints, two active and four passive tendons in each finger"
+        headline(picture, told)
     arms = {f"{name} arm [mm]": np.array(_arms(world, name)) for name in (*ACTIVE, *PASSIVE)}
     return Outcome(picture, {"joint": np.arange(1.0, 4.0), **arms}, tuple(_statements(world)), OURS + NOTE)
 
@@ -100,8 +101,8 @@ def _statements(world: World) -> list[Statement]:
 
 
 NOTE = (
-    f"In the drawing moment arms are {WIDE:g} times as wide as they are, and what closes the finger runs below. The palm "
-    "hangs on an anchor by an SE(3) spring; palm and fingers are one mechanism of 15 degrees of freedom."
+    f"In the drawing moment arms are {WIDE:g} times as wide as they are, and what closes the finger runs below. The "
+    "palm hangs on an anchor by an SE(3) spring; palm and fingers are one mechanism of 15 degrees of freedom."
 )
 
 FIGURE = Figure(

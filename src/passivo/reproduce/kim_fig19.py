@@ -19,6 +19,7 @@ from passivo.run.draw import COLOURS, figure, legend
 from passivo.run.network_run import NetworkRun
 from passivo.run.operators import Operator
 from passivo.run.simulate import simulate
+from passivo.world.world import World
 
 PARAMS = {
     "tendon": 1e6, "open": -0.02, "shut": 0.06, "mass": 0.15, "damping": 2.0, "hand_mass": 0.4, "hand_damping": 20.0,
@@ -49,7 +50,7 @@ def touched(p: Mapping[str, float], advance: Advance) -> NetworkRun:
 
 def make(p: Mapping[str, float], advance: Advance) -> Outcome:
     run = touched(p, advance)
-    world, device = run.part("hand"), run.part("device")
+    world, device = run.runs["hand"], run.runs["device"]
     way, time = device["q"].values, device.time
     force = felt(run)
     with figure(9.6, 6.4) as picture:
@@ -74,29 +75,26 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
 
 def felt(run: NetworkRun) -> np.ndarray:
     """The force with which the hand pulls the device back, mean of each step of the world."""
-    world = run.part("hand")
-    gains = {cord.name: world.model.params[cord.gain] for cord in world.model.tendons.values() if cord.drive}
-    stiff = {name: world.model.params[f"{name}.drive_stiffness"] for name in gains}
-    damped = {name: world.model.params[f"{name}.drive_damping"] for name in gains}
+    world = run.runs["hand"]
+    assert isinstance(world.model, World)
+    params = world.model.params
+    gains = {cord.name: params[cord.gain] for cord in world.model.tendons.values() if cord.drive}
     z = world["grip.length"].values
     speed = np.gradient(z, world.time)
     total = np.zeros(len(z))
     for name, gain in gains.items():
         lag, rate = gain * z - world[f"{name}.drive"].values, gain * speed - world[f"{name}.drive_speed"].values
-        total += gain * (stiff[name] * lag + damped[name] * rate)
+        total += gain * (params[f"{name}.drive_stiffness"] * lag + params[f"{name}.drive_damping"] * rate)
     return total
 
 
 def _statements(run: NetworkRun, force: np.ndarray, p: Mapping[str, float], known: bool) -> list[Statement]:
-    kinds = {name: run.verdicts[name].kind for name in ("hand", "device")} if hasattr(run, "verdicts") else {}
-    whole = run.verdict
+    whole, world = run.verdict, run.runs["hand"]
     passive = whole.kind in ("exact", "passive", "booked")
-    world = run.part("hand")
     exact = world.verdict.kind in ("exact", "passive")
     rows = slice(round(1.8 / p["step"]), round(2.5 / p["step"]))
     held = float(np.mean(force[rows])) if len(force) > rows.start else 0.0
     touching = float(np.nanmax(world["contacts.number"].values))
-    del kinds
     return [
         Statement("verdict of the whole: passive", float(passive), "1", passive),
         Statement("verdict of the hand: no energy created", float(exact), "1", exact),
@@ -107,9 +105,9 @@ def _statements(run: NetworkRun, force: np.ndarray, p: Mapping[str, float], know
 
 
 NOTE = (
-    "A simulated device of 0.15 kg at 4 kHz, held by a simulated person (0.4 kg, 1.5 kN/m, 20 N s/m), stands in the place "
-    "of the Omega 3; the hand steps at 1 kHz. The command is the way of the handle; the drives of the tendons yield to it, "
-    "and are what an SE(3) virtual coupling is to a rigid body."
+    "A simulated device of 0.15 kg at 4 kHz, held by a simulated person (0.4 kg, 1.5 kN/m, 20 N s/m), stands in the "
+    "place of the Omega 3; the hand steps at 1 kHz. The command is the way of the handle; the drives of the tendons "
+    "yield to it, as a virtual coupling does."
 )
 
 FIGURE = Figure(

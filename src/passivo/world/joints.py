@@ -156,8 +156,8 @@ def checked_range(given: Any, name: str) -> tuple[float, float]:
         raise ModelError(f"the range of joint {name!r} is (lowest, highest), not {quoted(given)}") from None
     if not low < high:
         raise ModelError(
-            f"the range of joint {name!r} from {low:g} to {high:g} is empty; the lower end stands first, below the upper "
-            "one"
+            f"the range of joint {name!r} from {low:g} to {high:g} is empty; the lower end stands first, below the "
+            "upper one"
         )
     return low, high
 
