@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 
@@ -32,6 +33,12 @@ def task(kind: str, title: str, name: str) -> Result | Drift | str:
         return f"{type(error).__name__}: {error}"
 
 
+def timed(kind: str, title: str, name: str) -> tuple[Result | Drift | str, float]:
+    """A measurement, and the processor time it took in seconds."""
+    begin = time.process_time()
+    return task(kind, title, name), time.process_time() - begin
+
+
 def tasks(methods: list[str], problems: list[str]) -> list[tuple[str, str, str]]:
     """What there is to do, the long runs first: short ones then keep all processes busy to the end."""
     known = all_methods()
@@ -53,12 +60,13 @@ def measure_all(
     answers: dict[tuple[str, str, str], Result | Drift | str] = {}
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, context, max_tasks_per_child=TASKS_EACH) as pool:
-        waiting = {pool.submit(task, *item): item for item in work}
+        waiting = {pool.submit(timed, *item): item for item in work}
         for done, future in enumerate(as_completed(waiting), start=1):
             item = waiting[future]
-            answers[item] = future.result()
+            answers[item], seconds = future.result()
             what = "the closed run" if item[0] == "drift" else "order and balance"
-            console.print(f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}", markup=False, highlight=False)
+            line = f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}, {seconds:.1f} s"
+            console.print(line, markup=False, highlight=False)
     results: dict[str, dict[str, Result]] = {title: {} for title in methods}
     troubles = []
     for (_, title, name), answer in ((item, answers[item]) for item in reversed(work)):
