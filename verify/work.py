@@ -15,7 +15,7 @@ from verify.measure import Drift, Result, drift, measure
 from verify.methods import all_methods, reason_against
 from verify.problems import PROBLEMS
 
-TASKS_EACH = 40  # of a process, before another takes its place: what was compiled stays, some 50 MB each time
+TASKS_EACH = 60  # of a process, before all are started anew: what was compiled stays, some 50 MB each time
 
 
 def task(kind: str, title: str, name: str) -> Result | Drift | str:
@@ -59,14 +59,15 @@ def measure_all(
     work = tasks(methods, problems)
     answers: dict[tuple[str, str, str], Result | Drift | str] = {}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, max_tasks_per_child=TASKS_EACH) as pool:
-        waiting = {pool.submit(timed, *item): item for item in work}
-        for done, future in enumerate(as_completed(waiting), start=1):
-            item = waiting[future]
-            answers[item], seconds = future.result()
-            what = "the closed run" if item[0] == "drift" else "order and balance"
-            line = f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}, {seconds:.1f} s"
-            console.print(line, markup=False, highlight=False)
+    for first in range(0, len(work), TASKS_EACH * jobs):  # in Python 3.11 `max_tasks_per_child` may stop them all
+        with ProcessPoolExecutor(jobs, context) as pool:
+            waiting = {pool.submit(timed, *item): item for item in work[first : first + TASKS_EACH * jobs]}
+            for future in as_completed(waiting):
+                item = waiting[future]
+                answers[item], seconds = future.result()
+                what = "the closed run" if item[0] == "drift" else "order and balance"
+                line = f"[{len(answers)}/{len(work)}] {item[1]} on {item[2]}: {what}, {seconds:.1f} s"
+                console.print(line, markup=False, highlight=False)
     results: dict[str, dict[str, Result]] = {title: {} for title in methods}
     troubles = []
     for (_, title, name), answer in ((item, answers[item]) for item in reversed(work)):
