@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from passivo.world.contacts import press, touch
     from passivo.world.debit import debit
     from passivo.world.poses import frames, inertia, spin_on, twist
-    from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts
+    from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts, tell_noise
     from passivo.world.table import *
     from passivo.world.ties import add_bend, add_block, add_end, lay_ties, measure, present_rate, rate, slope
 
@@ -326,6 +326,8 @@ def world_advance(m, t, h):
     book_ties(m, t, h)
     world_difference(m, t)
     tell_ties(m, t, h)
+    if t[CONTACTS] and m[t[AT_PROOF]] > 0.0:
+        tell_noise(m, t, h)
     for r in range(t[ROW_COUNT]):
         m[t[AT_CHANGE] + r] += m[t[AT_DIFFERENCE] + r]
         if not isfinite(m[t[AT_CHANGE] + r] + m[t[AT_SCALE] + r]):

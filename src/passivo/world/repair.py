@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from passivo.world.poses import spin_on
     from passivo.world.table import *
 
-HOLDS = 4  # sweeps that take velocities out of what is held
-QUIET = 1e-8  # m/s that are left
+HOLDS = 10  # sweeps that take velocities out of what is held
+QUIET = 1e-8  # m/s that are left, and slip over the step that is none
 REPAIRS = 8
 MENDED = 0.2  # of the depth, in a step
 RESERVE = 0.01  # share of the tank's cap that repair leaves to what the sweeps do not solve
@@ -41,7 +41,11 @@ def hold(m, t):
     normal velocity of what rests. Its joules are lost at contacts."""
     count, laid = int(m[t[AT_TALLY] + N_TOUCHES]), False
     for k in range(count):
-        m[t[AT_TOUCHES] + k * touch_size(t) + K_STILL] = 0.0
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        m[at + K_STILL] = 0.0
+        if m[at + K_STICKS] == 0.0 and m[at + K_P] > 0.0:  # at the edge of its cone, but it does not move
+            stands = abs(slip(m, at, t[AT_RIGHT], 1)) + abs(slip(m, at, t[AT_RIGHT], 2)) <= QUIET
+            m[at + K_STICKS] = 1.0 if stands else 0.0
     for s in range(HOLDS):
         moved = 0.0
         for i in range(count):
@@ -287,11 +291,9 @@ def tell_push(m, t, at, x, y, z):
     for side in range(2):
         c, jacobian = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB)
         if c >= 0:
-            told, noise = t[AT_RECORDED] + t[TOLD_WRENCHES] + 6 * c, t[AT_NOISE] + t[TOLD_WRENCHES] + 6 * c
+            told = t[AT_RECORDED] + t[TOLD_WRENCHES] + 6 * c
             for n in range(6):
-                u, v, w = m[jacobian + n] * x, m[jacobian + 6 + n] * y, m[jacobian + 12 + n] * z
-                m[told + n] += u + v + w
-                m[noise + n] += (abs(u) + abs(v) + abs(w)) / m[t[AT_NEXT]]  # the size of the step
+                m[told + n] += m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
 
 
 def tell_contacts(m, t, h):
@@ -307,12 +309,40 @@ def tell_contacts(m, t, h):
     m[told + 7] += h * m[tally + N_FRICTION]
     m[told + 8] += h * m[tally + N_REPAIR]
     m[told + 9] += h * m[tally + N_DEBIT]
-    for r in range(t[ROW_COUNT]):  # a repair is worth the difference of two places: known to rounding of these
-        m[t[AT_NOISE] + t[TOLD_CONTACTS] + 8] += m[t[AT_SCALE] + r]
+
+
+def tell_noise(m, t, h):
+    """What rounding is worth in these records, for an audit. Positions are known to that of the farthest: so are gaps,
+    and over the step slips, and impulses are what answers a slip. Joules are known to rounding of the rows."""
+    noise, far, joules = t[AT_NOISE] + t[TOLD_CONTACTS], 0.0, 0.0
+    for c in range(t[BODIES]):
+        s, size = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE], m[t[AT_REACH] + c]
+        for k in range(3):
+            size += abs(m[s + k])
+        far = max(far, size)
+    for r in range(t[ROW_COUNT]):
+        joules += m[t[AT_SCALE] + r]
+    m[noise + 1] += far
+    m[noise + 2] += far / h
+    for i in range(6, 10):
+        m[noise + i] += joules
+    for k in range(int(m[t[AT_TALLY] + N_TOUCHES])):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_P] <= 0.0:
+            continue
+        for i in range(3):
+            force = (abs(m[at + K_P + i]) + far / (h * m[at + K_D + 4 * i])) / h
+            if i == 0:
+                m[noise + 3] += force
+            for side in range(2):
+                c, row = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB) + 6 * i
+                if c >= 0:
+                    for n in range(6):
+                        m[t[AT_NOISE] + t[TOLD_WRENCHES] + 6 * c + n] += abs(m[row + n]) * force
 
 
 INLINE = (free_ends, mass_of, steps_of)
 KERNELS = (
     invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, plan_repair, repaired,
-    repair, tell_contacts,
+    repair, tell_noise, tell_contacts,
 )  # fmt: skip

@@ -77,7 +77,8 @@ AT_CALLS = 65  # figures: by what functions each field and each geom find their 
 PAIRS = 66  # two owners of geoms each, whose friction and restitution are told; owners stand behind GEOM_TABLE
 PAIR_TABLE = 67
 AT_PAIRS = 68  # figures: friction and restitution of each
-HEADER = 69
+AT_PROOF = 69  # whether this is an audit, which wants to know the rounding of what is recorded
+HEADER = 70
 
 EPSILON = 2.0**-52
 
