@@ -20,7 +20,7 @@ from passivo.world.world import World
 
 PARAMS = {"tendon": 1e6, "step": 1e-3, "until": 2e-3}
 VIEW = (-60.0, -8.0)
-LENGTHS = (50.0, 35.0, 28.0)  # mm, of the links
+LENGTHS = (50.0, 35.0, 22.0)  # mm, of the links
 WIDE, APART = 2.2, 0.6  # arms are drawn so much wider than they are; mm between tendons that run together
 TOLD = {
     "flexor": "active: winds up all joints",

@@ -76,8 +76,8 @@ def slip(run: Run, first: float, last: float) -> float:
 
 
 OURS = (
-    "The paper gives neither dimensions nor stiffnesses of its hand. Ours: links of 50, 35 and 28 mm, 16 mm thick, of "
-    "30, 20 and 12 g; a palm of 0.4 kg on which they sit at 41 mm from its axis; moment arms of 6.5, 7.5, 7 and 13, 0, "
+    "The paper gives neither dimensions nor stiffnesses of its hand. Ours: links of 50, 35 and 22 mm, 16 mm thick, of "
+    "30, 20 and 10 g; a palm of 0.4 kg on which they sit at 41 mm from its axis; moment arms of 6.5, 7.5, 7 and 13, 0, "
     "0 mm of the active tendons, ±(0, 7, −7) mm of two that couple the outer joints, and springs of 200 and 150 N/m "
     "that open the fingers. Each active tendon is wound up by a drive of 50 g that follows the command through 3500 "
     "N/m. The ball has 76 mm and 0.15 kg; friction 0.8. "

@@ -315,7 +315,9 @@ class _Build:
                 case systems.SceneSystem():
                     from passivo.world.read import world_from
 
-                    file = self.folder / fields.pop("scene")
+                    name = fields.pop("scene")
+                    own, ours = self.folder / name, LIBRARY / name
+                    file = ours if ours.is_file() and not own.is_file() else own
                     return world_from(file, **{key: value for key, value in fields.items() if value is not None})
                 case systems.LibrarySystem():
                     return systems.LIBRARY[fields.pop("library")](**fields)
