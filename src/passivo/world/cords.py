@@ -5,7 +5,7 @@ length z pulls at it directly. The drive has a mass and hangs on the command by 
 In a step e moves by d = h (Σ a_j û_j + ŝ): where arms depend on the joints, a_j are the slopes of `routes.py`. With
 tension T and slope κ = h ∂T/∂e⁺ by the law of `taut.py` at the last pass, ŝ is eliminated from
 
-    (2m/h + h k/2 + c) ŝ + T = 2m s'/h − k (s − g z) + (h k/2 + c) g z',   T = B + κ (Σ a_j û_j + ŝ),
+    (2m/h + h k/2 + c) ŝ + T = 2m s'/h − k (s − g z) + (h k/2) g z',   T = B + κ (Σ a_j û_j + ŝ),
 
 and the joints see one force and one slope. That is Newton's method, in the passes of the step: a cord may slacken or
 tighten within it.
@@ -184,10 +184,10 @@ def yield_of(m, t, cord, h):
 
 def driven(m, t, cord, at, h):
     """And what moves it besides the cord."""
-    mass, stiffness, damping = drive_of(m, t, cord, 0), drive_of(m, t, cord, 1), drive_of(m, t, cord, 2)
+    mass, stiffness = drive_of(m, t, cord, 0), drive_of(m, t, cord, 1)
     momentum, stretch, _ = shares(t, h)
     speed = m[t[AT_STATE] + t[cord + D_DRIVE] + 1]
-    return momentum * mass * speed - stiffness * m[at + D_LAG] + (stretch * stiffness + damping) * led(m, t, cord)
+    return momentum * mass * speed - stiffness * m[at + D_LAG] + stretch * stiffness * led(m, t, cord)
 
 
 def gather_cords(m, t, h):
@@ -292,17 +292,17 @@ def book_drive(m, t, h, cord, at, stretch):
     """The spring of a drive. Returns with what force the command pulls at it."""
     row, rate, lead = t[cord + D_ROW], m[at + D_RATE], led(m, t, cord)
     speed, stiff = rate - lead, drive_of(m, t, cord, 1)
-    elastic, brake = stiff * (m[at + D_LAG] + stretch * speed), drive_of(m, t, cord, 2) * speed
+    elastic, brake = stiff * (m[at + D_LAG] + stretch * speed), drive_of(m, t, cord, 2) * rate
     m[t[AT_RECEIVED] + KINETIC] -= h * elastic * speed
     m[t[AT_RECEIVED] + row] += h * elastic * speed
-    m[t[AT_LOST]] += h * brake * speed
+    m[t[AT_LOST]] += h * brake * rate
     effort = abs(rate) + abs(lead)
     way = abs(m[t[AT_STATE] + t[cord + D_DRIVE]]) + abs(m[at + D_LAG]) + h * effort
     old, change = m[t[AT_STATE] + t[cord + D_DRIVE] + 1], m[t[AT_STEP] + t[cord + D_DRIVE] + 1]
     momentum = drive_of(m, t, cord, 0) * (abs(old) + abs(change))
     m[t[AT_SCALE] + KINETIC] += h * (stiff * way + abs(brake)) * effort + momentum * (abs(rate) + abs(change))
     m[t[AT_SCALE] + row] += (abs(elastic) + EPSILON * stiff * way) * way
-    return -elastic - brake
+    return -elastic
 
 
 def difference_of_cords(m, t):
@@ -359,8 +359,7 @@ def output_of_cords(m, t):
         if t[cord + D_FORCE] >= 0:
             m[t[AT_OUTPUT] + t[cord + D_FORCE]] = -speed
         elif t[cord + D_DRIVE] >= 0:
-            lag, rate = lag_of(m, t, cord, t[AT_STATE]), m[t[AT_STATE] + t[cord + D_DRIVE] + 1] - led(m, t, cord)
-            force = drive_of(m, t, cord, 1) * lag + drive_of(m, t, cord, 2) * rate
+            force = drive_of(m, t, cord, 1) * lag_of(m, t, cord, t[AT_STATE])
             m[t[AT_OUTPUT] + t[cord + D_COMMAND_INPUT]] -= gain * force
         else:
             both, e = t[cord + D_BOTH], stretch_of(m, t, cord, at, t[AT_STATE])

@@ -32,7 +32,7 @@ def form_of(world: World) -> WorldForm:
         if tie.b in world.anchors and world.params.get(tie.damping, 0.0) > 0.0
     }
     for cord in world.tendons.values():
-        if world.params.get(f"{cord.name}.drive_damping" if cord.drive else cord.damping, 0.0) > 0.0:
+        if not cord.drive and world.params.get(cord.damping, 0.0) > 0.0:
             damped.add(cord.command)
     at_once = {f"{name}[{i}]" for name in damped if name for i in range(world.ports[name].width)}
     names = rows_of(world)

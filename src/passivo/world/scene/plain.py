@@ -149,7 +149,7 @@ class DriveSpec(Section):
 
     mass: Positive = Field(description="kg")
     stiffness: Amount = Field(description="N/m, between it and the command")
-    damping: Amount = Field(0.0, description="N s/m")
+    damping: Amount = Field(0.0, description="N s/m that brakes it")
 
 
 class TendonSpec(Section):
