@@ -24,6 +24,7 @@ NAMES = (
     "constrained",
     "worlds",
     "contacts",
+    "grasp",
     "beams",
     "call",
     "touch",

@@ -107,6 +107,15 @@ def test_a_falling_box_keeps_its_energy_in_flight_and_never_gains_in_contact(mad
         assert found(eight, f"restitution {e:g}: speed after") == pytest.approx(e, abs=1e-8)
 
 
+def test_a_hand_wound_up_by_tendons_holds_its_ball_and_creates_nothing(made):
+    grasp, felt = made["kim-fig18"], made["kim-fig19"]
+    assert found(grasp, "verdict: no energy created") == 1 == found(felt, "verdict of the whole: passive")
+    assert found(grasp, "ball against the palm while it is shaken") < 1e-5
+    assert found(grasp, "largest energy created in a step") < 1e-12
+    assert found(grasp, "symplectic Euler: steps until it has diverged") < 15
+    assert found(felt, "force fed back while it holds") > 5
+
+
 def test_two_hands_put_a_peg_into_a_hole_and_create_nothing(made):
     ten, eleven = made["kim-fig10"], made["kim-fig11"]
     assert found(ten, "largest |energy created| so far") < 1e-12 < 0.5 < found(ten, "work of the anchors [J]") < 2.0
@@ -190,6 +199,9 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("kim-fig12", {"until": 0.1, "elements": 3.0, "step": 2e-3}),
         ("kim-fig13", {"until": 0.1, "elements": 3.0, "height": 0.006}),
         ("kim-fig14", {"until": 0.1, "elements": 3.0, "young": 2e9}),
+        ("kim-fig17", {"tendon": 1e5}),
+        ("kim-fig18", {"until": 0.05, "tendon": 1e5}),
+        ("kim-fig19", {"until": 0.05, "tendon": 1e5}),
         ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),
     ],
 )
