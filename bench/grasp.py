@@ -1,8 +1,8 @@
 """One step of the hand that tendons wind up (`passivo run hand`), with contact and the whole ledger: while it closes on
 its ball, and while it holds it. Where several tendons are stiff a step takes more passes, so each stiffness has a row.
 
-MuJoCo does not stand beside it: two links with one tendon of 1e6 N/m between them (0.02 and 0.01 kg, arms of 7 mm) burst
-there within 3 steps of 1 ms, with each of its integrators.
+MuJoCo does not stand beside it: two links with one tendon of 1e6 N/m between them (0.02 and 0.01 kg, arms of 7 mm)
+burst there within 3 steps of 1 ms, with each of its integrators.
 """
 
 from __future__ import annotations

@@ -34,11 +34,12 @@ def main() -> None:
     for wound in WOUND:
         run = pv.simulate(hand.model, pv.PassiveMidpoint(), STEP, UNTIL, start=hand.start, inputs=motion(wound))
         gap = run["palm.position"].values - run["ball.position"].values
-        height, size = np.array(run["ball.position"].values[-1])[2], np.linalg.norm(gap, axis=1)
+        height, size = float(run["ball.position"].values[-1, 2]), np.linalg.norm(gap, axis=1)
         at = round(1.4 / STEP)
+        pull, moved = float(run["one_flexor.tension"][at]), abs(size[-1] - size[at])
         print(
-            f"wound up by {1e3 * wound:.0f} mm: tendons pull {float(run['one_flexor.tension'][at]):.0f} N, the ball ends "
-            f"{1e3 * height:.0f} mm high, {1e3 * abs(size[-1] - size[at]):.2f} mm nearer or farther; {run.verdict.kind}"
+            f"wound up by {1e3 * wound:.0f} mm: a tendon pulls by {pull:.0f} N, the ball ends {1e3 * height:.0f} mm high, "
+            f"{1e3 * moved:.2f} mm nearer or farther; {run.verdict.kind}"
         )
 
 

@@ -286,7 +286,7 @@ def test_ranges_that_cannot_be(given, told):
 
 
 def test_a_device_commands_a_tendon_and_feels_it():
-    """In a network, at a fourth of the world's step: the world creates nothing, and the junction repays what it lends."""
+    """In a network, at a fourth of the world's step: the world creates nothing, the junction repays what it lends."""
     world = finger()
     world.params["gravity_z"] = 0.0
     grip = world.add_command("grip")

@@ -26,8 +26,8 @@ DRIVE = ("drive_mass", "drive_stiffness", "drive_damping")
 
 @dataclass(frozen=True)
 class Drive:
-    """What winds up a tendon: a mass in kg that a spring (N/m) draws to where the command is, and a damper (N s/m) brakes.
-    Without that spring a stiff tendon would answer a jump of the command by any force."""
+    """What winds up a tendon: a mass in kg that a spring (N/m) draws to where the command is, and a damper (N s/m)
+    brakes. Without that spring a stiff tendon would answer a jump of the command by any force."""
 
     mass: float
     stiffness: float
