@@ -38,8 +38,8 @@ def main() -> None:
         at = round(1.4 / STEP)
         pull, moved = float(run["one_flexor.tension"][at]), abs(size[-1] - size[at])
         print(
-            f"wound up by {1e3 * wound:.0f} mm: a tendon pulls by {pull:.0f} N, the ball ends {1e3 * height:.0f} mm high, "
-            f"{1e3 * moved:.2f} mm nearer or farther; {run.verdict.kind}"
+            f"wound up by {1e3 * wound:.0f} mm: a tendon pulls by {pull:.0f} N, the ball ends {1e3 * height:.0f} mm "
+            f"high, {1e3 * moved:.2f} mm nearer or farther; {run.verdict.kind}"
         )
 
 

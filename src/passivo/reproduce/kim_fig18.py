@@ -42,29 +42,27 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
     run, euler = grasp(p, advance), _by_euler(p)
     total = run.ledger.sel(part="total")
     stored, created = total.stored.values - total.stored.values[0], total.created.values
-    with figure(9.6, 8.6) as picture:
-        above, below = picture.subfigures(2, 1, height_ratios=(1.9, 1.0))
-        canvas = Canvas(Scene(run), 430, 430, view=VIEW)
-        for axis, (told, time) in zip(above.subplots(2, 3).ravel(), SHOWN.items()):
+    with figure(9.6, 6.8) as picture:
+        above, below = picture.subfigures(2, 1, height_ratios=(1.35, 1.0))
+        canvas = Canvas(Scene(run), 300, 640, view=VIEW)
+        for axis, (told, time) in zip(above.subplots(1, len(SHOWN)), SHOWN.items()):
             moment = min(time, p["until"])
             axis.imshow(canvas.picture(moment), interpolation="antialiased")
             axis.set_axis_off()
-            axis.set_title(f"{told}, t = {moment:.3g} s")
+            axis.set_title(f"{told}, {moment:.3g} s")
         left, right = below.subplots(1, 2)
         lines = {"work of command and wrist": total.work.values, "stored, from the start on": stored}
         for i, (name, values) in enumerate({**lines, "lost": total.lost.values}.items()):
             left.plot(run.time, values, color=COLOURS[i], label=name)
-        left.set_xlabel("time [s]")
+        left.set_xlabel(f"time [s], steps of {1e3 * p['step']:g} ms by passive midpoint")
         left.set_ylabel("energy [J]")
-        left.set_title(f"passive midpoint, T = {1e3 * p['step']:g} ms")
         legend(left)
         steps = np.arange(len(euler))
         right.semilogy(steps, np.abs(euler), "o-", color=COLOURS[3], markersize=3.5, label="symplectic Euler")
         right.semilogy(steps, run.ledger.stored.sel(part="total").values[: len(euler)], color=COLOURS[0],
                        label="passive midpoint")  # fmt: skip
-        right.set_xlabel("steps")
+        right.set_xlabel("the first steps")
         right.set_ylabel("stored energy [J]")
-        right.set_title(f"the first steps at {p['tendon']:g} N/m")
         legend(right)
         headline(picture, f"A hand with tendons of {p['tendon']:g} N/m closes on a ball, lifts it and is shaken")
     data = {"t [s]": run.time, "stored [J]": stored, "created [J]": created, "lost [J]": total.lost.values}
