@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.kernel.tick import NOT_FINITE, OK, UNCONVERGED
-    from passivo.world.blocks import eliminate
+    from passivo.world.bending import begin_beams, bend_beams, book_beams, place_points
+    from passivo.world.blocks import eliminate, member_of
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
     from passivo.world.collide import find_contacts, remember_contacts
     from passivo.world.contacts import press, touch
@@ -51,6 +52,8 @@ def begin(m, t, h):
         for k in range(3):
             m[at + F_HAT + k] = m[s + U + k] if t[SCHEME] == MIDPOINT else 0.0
             m[at + F_HAT + 3 + k] = m[s + S + k] + reach * m[s + A + k] if t[SCHEME] == MIDPOINT else 0.0
+        if member_of(t, c) >= 0:
+            continue
         # w − ŵ of the last step is half of what w changed in it
         x = m[s + W] + ahead * (m[s + W] - m[s + U + 3])
         y = m[s + W + 1] + ahead * (m[s + W + 1] - m[s + U + 4])
@@ -94,6 +97,10 @@ def gather_bodies(m, t, h):
         entry, at = t[CARRIER_TABLE] + c * C_SIZE, t[AT_FRAMES] + c * F_SIZE
         s, p = t[AT_STATE] + t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
         block, right = t[AT_BLOCKS] + 36 * c, t[AT_RIGHT] + 6 * c
+        if member_of(t, c) >= 0:
+            for i in range(6):
+                m[right + i] = 0.0
+            continue
         mass, drag, spin_drag, j = m[p + MASS], m[p + DRAG], m[p + SPIN_DRAG], p + INERTIA
         for i in range(3):
             m[block + 7 * i] = momentum * mass + late * drag
@@ -277,10 +284,12 @@ def move(m, t, h):
             for k in range(3):
                 m[new + S + k] = (h * m[hat + 3 + k] + last * m[old + U + 3 + k]) / (h + last)
                 m[new + A + k] = apart * (m[new + S + k] - m[old + S + k])
+    place_points(m, t, t[AT_NEXT])
 
 
 def world_ready(m, t):
     """Before the first step the velocities of the last one are the present ones."""
+    place_points(m, t, t[AT_STATE])
     for c in range(t[BODIES]):
         s = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
         if m[t[AT_STATE]] == 0.0:
@@ -297,13 +306,16 @@ def world_advance(m, t, h):
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
     begin(m, t, h)
-    status = find_contacts(m, t, h) if t[CONTACTS] else OK
+    status = begin_beams(m, t, h)
+    if status == OK and t[CONTACTS]:
+        status = find_contacts(m, t, h)
     if status != OK:
         return status
     status = solve(m, t, h)
     m[t[AT_PASSES] + 1] += m[t[AT_PASSES]]
     if status != OK:
         return status
+    bend_beams(m, t, h)
     move(m, t, h)
     if t[CONTACTS]:
         m[t[AT_NEXT] + t[TANK_STATE]] = m[t[AT_STATE] + t[TANK_STATE]]
@@ -325,6 +337,7 @@ def world_advance(m, t, h):
     book_ports(m, t, h)
     book_ties(m, t, h)
     world_difference(m, t)
+    book_beams(m, t, h)
     tell_ties(m, t, h)
     for r in range(t[ROW_COUNT]):
         m[t[AT_CHANGE] + r] += m[t[AT_DIFFERENCE] + r]

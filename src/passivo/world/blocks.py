@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.bending import fold, fold_points, unfold, unfold_points
     from passivo.world.table import *
 
 
@@ -98,6 +99,7 @@ def eliminate(m, t):
     the blocks of all pairs of them.
     """
     blocks, rights = t[AT_BLOCKS], t[AT_RIGHT]
+    fold_points(m, t)
     for k in range(t[BODIES]):
         at = t[t[ORDER_TABLE] + k]
         a, n = blocks + 36 * t[at], t[at + 1]
@@ -112,6 +114,7 @@ def eliminate(m, t):
         forward(m, t, k, rights)
     for k in range(t[BODIES] - 1, -1, -1):
         backward(m, t, k, rights)
+    unfold_points(m, t)
     return True
 
 
@@ -119,10 +122,21 @@ def respond(m, t, c, vector):
     """Solve once more for the bodies that hang together with c, for the right hand sides at `vector`."""
     first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
     for i in range(count):
+        if member_of(t, t[first + 2 * i + 1]) >= 0:
+            fold(m, t, t[first + 2 * i + 1], vector + 6 * t[first + 2 * i + 1])
+    for i in range(count):
         forward(m, t, t[first + 2 * i], vector)
     for i in range(count - 1, -1, -1):
         backward(m, t, t[first + 2 * i], vector)
+    for i in range(count):
+        if member_of(t, t[first + 2 * i + 1]) >= 0:
+            unfold(m, t, t[first + 2 * i + 1], vector + 6 * t[first + 2 * i + 1])
 
 
-INLINE = (factor, divide, divide_block, take, take_block)
+def member_of(t, c):
+    """Of a body that is no free one, where it stands in the table."""
+    return t[t[CARRIER_TABLE] + c * C_SIZE + C_MEMBER]
+
+
+INLINE = (member_of, factor, divide, divide_block, take, take_block)
 KERNELS = (forward, backward, eliminate, respond)

@@ -22,12 +22,23 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
     read: Callable[[str], np.ndarray] = lambda name: states[:, [columns[part] for part in vectors[name]]]  # noqa: E731
     rows = dict.fromkeys(rows_of(world), np.zeros(len(states), states.dtype))
     gravity = np.array([params[name] for name in GRAVITY], states.dtype)
-    for name in world.bodies:
+    free = [name for name, body in world.bodies.items() if body.free]
+    for name in free:
         mass, xx, yy, zz, xy, xz, yz, *_ = (params[f"{name}.{what}"] for what in BODY_PARAMETERS)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], states.dtype)
         v, w = read(f"{name}.velocity"), read(f"{name}.angular_velocity")
         rows["kinetic"] = rows["kinetic"] + (mass * (v * v).sum(axis=1) + (w * (w @ inertia)).sum(axis=1)) / 2
         rows["gravity"] = rows["gravity"] - mass * (read(f"{name}.position") @ gravity)
+    for beam in world.beams.values():
+        own = states[:, [columns[state] for state in beam.states]]
+        mass, bending = params[f"{beam.name}.mass"], params[f"{beam.name}.bending"]
+        moving, bent = beam.matrices.energies(own).T
+        places, shares = beam.matrices.placed(beam.taps(world)[-1:])
+        lift = (own[:, places[:, 0]] * shares[:, 0]).sum(axis=1)
+        height = float(beam.middle() @ gravity) + lift * (np.array(beam.up) @ gravity)
+        rows["kinetic"] = rows["kinetic"] + mass * moving
+        rows["beams"] = rows["beams"] + bending * bent
+        rows["gravity"] = rows["gravity"] - mass * height
     if world.touches:
         rows["repair"] = states[:, columns["tank"]]
     for bond in world.bonds.values():
@@ -47,11 +58,22 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
     arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
     far = float(np.abs(states[:, places]).max(initial=0.0)) + max(arms, default=0.0)
     result = np.zeros(len(world.states))
+    beams = {
+        point.name: beam.length / beam.elements for beam in world.beams.values() for point in beam.points(world)
+    }
+    for beam in world.beams.values():
+        own = [columns[state] for state in beam.states]
+        factors = params[f"{beam.name}.mass"], params[f"{beam.name}.bending"]
+        rough = beam.matrices.roughness(states[:, own], step, *factors)
+        if world.bonds or world.touches:
+            n = beam.matrices.size
+            rough[:n] += far * beam.elements / min(beam.length, 1.0)
+            rough[n:] += far * beam.elements / (step * min(beam.length, 1.0))
+        result[own] = rough
     for name in world.bodies:
         own = {what: [columns[part] for part in vectors[f"{name}.{what}"]] for what in BODY_VECTORS}
         if world.bonds or world.touches:
-            mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
-            radius = np.sqrt(sum(moments) / (2.0 * mass))
+            radius = beams[name] if name in beams else _radius(params, name)
             for what in ("velocity", "mean_velocity"):
                 result[own[what]] = far / step
             for what in ("angular_velocity", "mean_angular_velocity", "smooth_angular_velocity"):
@@ -62,6 +84,12 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
         )
         result[own["smooth_angular_acceleration"]] = 2.0 * rate / step
     return result
+
+
+def _radius(params: Mapping[str, float], name: str) -> float:
+    """Of gyration."""
+    mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
+    return float(np.sqrt(sum(moments) / (2.0 * mass)))
 
 
 def _stretch(tie: Tie, read: Callable[[str], np.ndarray]) -> np.ndarray:

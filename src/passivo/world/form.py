@@ -54,7 +54,8 @@ def form_of(world: World) -> WorldForm:
 
 
 def rows_of(world: World) -> tuple[str, ...]:
-    """The rows of a world's ledger: springs, joints and those of contacts only where it has some."""
+    """The rows of a world's ledger: springs, joints, beams and those of contacts only where it has some."""
     bound = dict.fromkeys(bond.row for bond in world.bonds.values())
     contacts = CONTACT_ROWS if world.touches else ()
-    return ("kinetic", "gravity", *(row for row in ("springs", "joints") if row in bound), *contacts)
+    beams = ("beams",) if world.beams else ()
+    return ("kinetic", "gravity", *(row for row in ("springs", "joints") if row in bound), *beams, *contacts)

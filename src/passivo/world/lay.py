@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import SOLVERS, imports
+from passivo.world.lay_beams import beam_room, lay_beams
 from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK
 from passivo.world.order import Elimination
 from passivo.world.parts import KINDS
@@ -69,13 +71,16 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     bodies, ties = list(world.bodies), [(bond, tie) for bond in world.bonds.values() for tie in bond.ties]
     carriers = {name: i for i, name in enumerate([*bodies, *world.anchors])}
     pairs = [(carriers[tie.a], carriers[tie.b]) for _, tie in ties if tie.b in world.bodies]
+    tied = len(pairs)
+    for beam in world.beams.values():
+        pairs += combinations((carriers[point.name] for point in beam.points(world)), 2)
     plan = Elimination(len(bodies), pairs)
     layout.take("FRAMES", len(carriers) * T.F_SIZE)
     layout.take("TIE_ROWS", len(ties) * T.R_SIZE)
     layout.take("BLOCKS_OF_BODIES", 36 * len(plan.blocks))
     layout.take("RIGHT_SIDE", 6 * len(bodies))
     groups, room = plan.components(), world.most_contacts if world.touches else 0
-    span = max(map(len, groups))
+    span = max(map(len, groups), default=1)
     layout.take("TOUCHES", room * (T.K_COLUMNS + 2 * T.COLUMN * span))
     layout.take("PAST", room * T.PAST_SIZE)
     layout.take("TALLY", T.N_SIZE)
@@ -87,6 +92,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     exact_joints = options.pop("EXACT_JOINTS", 0) == 1
     most, size = _exact_room(solver, room, options)
     layout.take("EXACT", size)
+    rooms = [layout.take(f"BEAM_{k}", beam_room(world, beam)) for k, beam in enumerate(world.beams.values())]
     figures = _Figures(layout.take("FIGURES", len(world.figures)))
 
     header = dict.fromkeys(_header_names(), 0)
@@ -103,9 +109,9 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         anchor = world.anchors.get(name)
         state = T.BODIES_FROM + T.BODY_STATES * min(i, len(bodies)) + T.ANCHOR_STATES * max(i - len(bodies), 0)
         if anchor is None:
-            table += [state, params[f"{name}.{BODY_PARAMETERS[0]}"], -1, 0]
+            table += [state, params.get(f"{name}.{BODY_PARAMETERS[0]}", -1), -1, 0, -1]
         else:
-            table += [state, -1, inputs[name], anchor.width]
+            table += [state, -1, inputs[name], anchor.width, -1]
     header["TIE_TABLE"] = len(table)
     rows = [row.name for row in form.rows]
     told = {name: 4 * i for i, name in enumerate(world.bonds)}  # as `Names.recorded` has them
@@ -113,7 +119,8 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     for bond, tie in ties:
         a, b = carriers[tie.a], carriers.get(tie.b, -1) if tie.b is not None else -1
         both = 0 <= b < len(bodies)
-        turns = bond.row == "springs" or exact_joints
+        held = any(end in world.bodies and not world.bodies[end].free for end in (tie.a, tie.b))
+        turns = bond.row == "springs" or exact_joints or held  # a debit takes nothing out of the motion of beams
         exact |= turns
         table += [
             KINDS.index(tie.kind), a, b, params.get(tie.stiffness, -1), params.get(tie.damping, -1),
@@ -124,6 +131,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     header["TAP_TABLE"] = len(table)
     for tap in world.taps.values():
         table += [carriers[tap.body], figures.skip(3), inputs[tap.name], tap.width]
+    lay_beams(world, header, table, figures, rooms, carriers, plan, pairs[:tied], rows, options["SCHEME"])
     header["ORDER_TABLE"] = len(table)
     table += plan.table(len(table))
     if world.touches:

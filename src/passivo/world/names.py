@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from passivo.world.beams import WorldBeam
 
 GRAVITY = ("gravity_x", "gravity_y", "gravity_z")
 STEPS = ("last_step", "step_before", "known_steps")  # sizes, and how many of the last three steps are known
@@ -51,6 +55,13 @@ UNITS = {
     "mass": "kg",
     "drag": "N s/m",
     "spin_drag": "N m s",
+    "bending": "N m²",
+    "mass_damping": "1/s",
+    "stiffness_damping": "s",
+    "deflection": "m",
+    "turn": "rad",
+    "deflection_rate": "m/s",
+    "turn_rate": "rad/s",
 }
 
 
@@ -62,13 +73,16 @@ class Names:
     anchors: tuple[str, ...]
     bonds: tuple[str, ...]
     touches: bool = False  # whether there are contacts
+    beams: tuple[WorldBeam, ...] = ()
+    points: tuple[str, ...] = ()  # bodies that move with beams
 
     @cached_property
     def vectors(self) -> Mapping[str, tuple[str, ...]]:
         """ "box.position" -> its components "box.position.x" and so on; the forces of bonds and contacts too."""
         groups = [(self.bodies, BODY_VECTORS), (self.anchors, ANCHOR_VECTORS), (self.bonds, {"force": "xyz"})]
         groups += [(self.bodies, BODY_RECORDS)] if self.touches else []
-        return {
+        bent = {group: states for beam in self.beams for group, states in beam.groups.items()}
+        return bent | {
             f"{name}.{vector}": tuple(f"{name}.{vector}.{axis}" for axis in axes)
             for names, vectors in groups
             for name in names
@@ -81,13 +95,16 @@ class Names:
         groups = [f"{body}.{vector}" for body in self.bodies for vector in BODY_VECTORS]
         groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
         tank = ("tank",) if self.touches else ()
-        return (*STEPS, *(part for group in groups for part in self.vectors[group]), *tank)
+        bent = (state for beam in self.beams for state in beam.states)
+        return (*STEPS, *(part for group in groups for part in self.vectors[group]), *bent, *tank)
 
     @cached_property
     def seen(self) -> tuple[str, ...]:
         """The states that have a meaning without a method: poses and velocities."""
-        groups = [f"{name}.{vector}" for name in (*self.bodies, *self.anchors) for vector in SEEN]
-        return tuple(part for group in groups for part in self.vectors.get(group, ()))
+        free = [name for name in self.bodies if name not in self.points]
+        groups = [f"{name}.{vector}" for name in (*free, *self.anchors) for vector in SEEN]
+        bent = (state for beam in self.beams for state in beam.states)
+        return (*(part for group in groups for part in self.vectors.get(group, ())), *bent)
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:
@@ -108,4 +125,7 @@ class Names:
             return "s"
         if name == "tank":
             return UNITS[name]
+        for beam in self.beams:
+            if name.startswith(f"{beam.name}.") and name.split(".")[1] in beam.unit.units:
+                return str(beam.unit.units[name.split(".")[1]])
         return next((UNITS[part] for part in name.split(".")[:0:-1] if part in UNITS), "")

@@ -75,6 +75,11 @@ class Body(Carrier):
         shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
         return cls(**_tuples(data) | {"shapes": shapes})
 
+    @property
+    def free(self) -> bool:
+        """Whether it has a mass of its own and moves as the forces on it say."""
+        return True
+
 
 @dataclass(frozen=True, eq=False)
 class Anchor(Carrier):

@@ -13,6 +13,8 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.bending import shift_beams
+    from passivo.world.blocks import member_of
     from passivo.world.books import world_difference
     from passivo.world.collide import touch_size
     from passivo.world.contacts import add_columns, along_body, answer, invert, lay_column, slip, terms
@@ -31,7 +33,7 @@ def free_ends(m, t, at):
     """Whether no tie hangs on the bodies of a contact."""
     for side in range(2):
         c = int(m[at + K_A + side])
-        if c >= 0 and t[t[COMPONENT_TABLE] + 2 * c + 1] > 1:
+        if c >= 0 and (t[t[COMPONENT_TABLE] + 2 * c + 1] > 1 or member_of(t, c) >= 0):
             return False
     return True
 
@@ -68,6 +70,8 @@ def hold(m, t):
 def invert_inertias(m, t):
     scratch = t[AT_FREE] + 6 * t[BODIES]
     for c in range(t[BODIES]):
+        if member_of(t, c) >= 0:
+            continue
         j = t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + INERTIA
         m[scratch], m[scratch + 4], m[scratch + 8] = m[j], m[j + 1], m[j + 2]
         m[scratch + 1], m[scratch + 2], m[scratch + 5] = m[j + 3], m[j + 4], m[j + 5]
@@ -268,6 +272,7 @@ def repaired(m, t, h, share):
         spin_on(m, old + Q, new + Q, h * m[hat + 3], h * m[hat + 4], h * m[hat + 5])
         if share > 0.0:
             spin_on(m, new + Q, new + Q, share * m[way + 3], share * m[way + 4], share * m[way + 5])
+    shift_beams(m, t, h, share)
     steps_of(m, t)
     world_difference(m, t)
     cost = 0.0

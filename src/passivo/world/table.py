@@ -77,7 +77,12 @@ AT_CALLS = 65  # figures: by what functions each field and each geom find their 
 PAIRS = 66  # two owners of geoms each, whose friction and restitution are told; owners stand behind GEOM_TABLE
 PAIR_TABLE = 67
 AT_PAIRS = 68  # figures: friction and restitution of each
-HEADER = 69
+BEAMS = 69
+BEAM_TABLE = 70
+BEAM_ROW = 71  # of the ledger
+FOLDS = 72
+FOLD_TABLE = 73
+HEADER = 74
 
 EPSILON = 2.0**-52
 
@@ -109,7 +114,8 @@ C_STATE = 0  # within the state
 C_PARAM = 1  # within the parameters: mass, inertia, drags
 C_INPUT = 2  # of an anchor, within the inputs
 C_WIDTH = 3  # of an anchor: 3 moves it, 6 turns it too
-C_SIZE = 4
+C_MEMBER = 4
+C_SIZE = 5
 
 # parameters of a body; the first three of all are gravity
 MASS = 0
@@ -142,6 +148,57 @@ DIRECTION = 1  # Ψ = Ra ra − Rb rb: two unit vectors
 SLIDE = 2  # Ψ_j = Rb n_j · (xa + Ra ra − xb − Rb rb): ra, rb, three directions n_j, or zeros
 LENGTH = 3  # as a point, elastic in |Ψ| − L alone: ra, rb, L
 SPIN = 4  # no Ψ: a damper between two rates
+
+G_BODY = 0
+G_COLUMNS = 1
+G_COUNT = 2
+G_UNKNOWNS = 3
+G_SIZE = 4
+
+# of a beam in the table; E_OWN and what follows it are places in the memory
+E_TABLE = 0  # its own table, as `method/banded_table.py` has it
+E_STATE = 1  # its coordinates within the state, then their rates
+E_COORDINATES = 2
+E_PARAM = 3  # mass, bending, mass_damping, stiffness_damping
+E_POINTS = 4
+E_POINT_TABLE = 5
+E_ROWS = 6  # unknowns of its points
+E_FIGURES = 7  # the orientation of its axes, the middle of its line at rest, the way that it bends
+E_OWN = 8  # its parameters, as its own kernels have them
+E_USED = 9  # forces at its points, then its weight
+E_MEAN = 10
+E_WORK = 11
+E_JOULES = 12
+E_IMPEDANCE = 13  # S
+E_LOOSE = 14  # g
+E_APART = 15  # scratch, as many numbers as unknowns
+E_ANSWERS = 16  # A⁻¹ P', column by column
+E_HAT = 17  # vectors of its own kernels
+E_RIGHT = 18
+E_FORCE = 19
+E_MASS_HAT = 20
+E_DRAG_HAT = 21
+E_RATE = 22
+E_SIZE = 23
+
+# of the joules of a beam: of its motion, then of its bending
+E_LOST = 0
+E_RECEIVED = 2
+E_SCALE = 4
+E_CLEARED = 6  # those up to here are cleared in every step
+E_CHANGE = 6
+E_DIFFERENCE = 8
+E_ENERGY = 10
+E_HEIGHT = 12
+E_JOULES_SIZE = 14
+
+# of a point of a beam in the table
+O_BODY = 0
+O_ROW = 1  # its first unknown
+O_ROWS = 2
+O_REST = 3  # its place where the beam is straight, among the figures
+O_BLOCKS = 4  # in the table, the blocks of it and each point of the beam
+O_SIZE = 5
 
 # of a carrier in the memory
 F_TURN = 0  # R at the start

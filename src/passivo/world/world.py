@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from passivo.errors import InputError, ModelError, quoted
+from passivo.model.beam import Beam
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name, number
 from passivo.world import bonds, energies
+from passivo.world.beams import BEAM_PARAMETERS, BeamPoint, WorldBeam, beam_of
 from passivo.world.bound import Bound
 from passivo.world.form import WorldForm, form_of
 from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, TANK, Names
@@ -79,6 +81,7 @@ class World(Read, Bound, Touching, Model):
         self.pairs: dict[tuple[str, str], Pair] = {}
         self.bodies: dict[str, Body] = {}
         self.anchors: dict[str, Anchor] = {}
+        self.beams: dict[str, WorldBeam] = {}
         self.taps: dict[str, Tap] = {}
         self.bonds: dict[str, Bond] = {}
         self.ports: dict[str, Port] = {}
@@ -137,6 +140,21 @@ class World(Read, Bound, Touching, Model):
         self.params |= {f"{name}.{p}": v for p, v in zip(BODY_PARAMETERS, (weight, *moments, *damping))}
         return body
 
+    def add_beam(self, name: str, beam: Beam) -> WorldBeam:
+        """A beam that bends in a plane, placed by its `origin`, `along` and `up`; stiff along its line and against
+        turning about it.
+
+            bar = world.add_beam("bar", pv.Beam(0.5, 20, young=70e9, density=2700.0, section=(0.02, 0.003)))
+            world.add_spring("s", box, bar.node(20), 500.0)
+            run["bar.deflection"]
+
+        Springs, joints, ports and shapes belong to points of it: `bar.node(20)`, `bar.at(0.3, shape=pv.Sphere(0.01))`.
+        """
+        name = self._new_name(name)
+        self.beams[name], params = beam_of(self, name, beam)
+        self.params |= params
+        return self.beams[name]
+
     def add_anchor(self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False) -> Anchor:
         """A place that springs and joints can hang on and that is moved from outside: its port of the same name takes
         its velocity (and where it `turns` its rate, in the axes of the world) and gives the force it is moved with."""
@@ -174,13 +192,15 @@ class World(Read, Bound, Touching, Model):
     @property
     def members(self) -> list[str]:
         """The names of everything in it."""
-        return [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed]
+        return [*self.bodies, *self.beams, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed]
 
     # -- what every model says ----------------------------------------------------------------------------------------
 
     @property
     def names(self) -> Names:
-        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches)
+        points = tuple(name for name, body in self.bodies.items() if not body.free)
+        beams = tuple(self.beams.values())
+        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, beams, points)
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -222,6 +242,7 @@ class World(Read, Bound, Touching, Model):
             values += [*body.velocity, *body.angular_velocity, *body.angular_velocity, *ORIGIN]
         for anchor in self.anchors.values():
             values += [*anchor.position, *anchor.orientation]
+        values += [0.0] * sum(len(beam.states) for beam in self.beams.values())
         return dict(zip(self.states, [*values, 0.0]))
 
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
@@ -229,6 +250,11 @@ class World(Read, Bound, Touching, Model):
         states are put, as a run has them."""
         if values and len(values) < len(self.states):
             for name in values:
+                if name.split(".")[0] in self.names.points:
+                    raise InputError(
+                        f"{name!r} follows a beam: put its deflections and turns, such as '"
+                        f"{next(iter(self.beams))}.w1', or all states of a run to go on with it"
+                    )
                 if name not in (*self.names.seen, "tank"):
                     raise InputError(
                         f"{name!r} is what the world keeps of its last steps, and cannot be put by itself; put poses "
@@ -250,7 +276,7 @@ class World(Read, Bound, Touching, Model):
         """The world as it is now, checked: a run is not changed by what is added later."""
         self.check(self.params)
         twin = copy.copy(self)
-        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs"):
+        for group in ("bodies", "beams", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs"):
             setattr(twin, group, dict(getattr(self, group)))
         twin._bridge = None
         if twin.touches:
@@ -301,9 +327,15 @@ class World(Read, Bound, Touching, Model):
         return piece_of(self, method, base, engine)
 
     def check(self, params: Mapping[str, float]) -> None:
-        if not self.bodies:
+        if not self.bodies and not self.beams:
             raise ModelError(f"{self.name!r} has no bodies; add one with world.add_body(...)")
-        for name in self.bodies:
+        for beam in self.beams.values():
+            beam.check(self)
+            for what in BEAM_PARAMETERS:
+                bonds.amount(params[f"{beam.name}.{what}"], f"the {what.replace('_', ' ')} of beam {beam.name!r}")
+            if not params[f"{beam.name}.mass"] > 0.0:
+                raise ModelError(f"the mass of beam {beam.name!r} must be > 0 kg, not {params[f'{beam.name}.mass']:g}")
+        for name in (name for name, body in self.bodies.items() if body.free):
             values = [params[f"{name}.{what}"] for what in BODY_PARAMETERS]
             if not values[0] > 0.0:
                 raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {values[0]:g}")
@@ -326,6 +358,7 @@ class World(Read, Bound, Touching, Model):
         """Points, directions, lengths and shares of ties, and points of ports, in the order of `lay.py`."""
         ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
         numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values())) for number in group]
+        numbers += [number for beam in self.beams.values() for number in beam.figures(self)]
         return numbers + self._figures_of_contacts() if self.touches else numbers
 
     def _figures_of_contacts(self) -> list[float]:
@@ -348,6 +381,7 @@ class World(Read, Bound, Touching, Model):
             "answers": sorted(form.at_once),
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
             "taps": [[tap.body, tap.width] for tap in self.taps.values()],
+            "beams": [[beam.name, beam.skeleton(self)] for beam in self.beams.values()],
             "touching": self._touching() if self.touches else [],
             "params": dict(self.params),
             "start": {
@@ -357,6 +391,7 @@ class World(Read, Bound, Touching, Model):
                 "fixed": [thing.describe() for thing in self.fixed.values()],
                 "pairs": [pair.describe() for pair in self.pairs.values()],
                 "bodies": [body.describe() for body in self.bodies.values()],
+                "beams": [beam.describe() for beam in self.beams.values()],
                 "anchors": [anchor.describe() for anchor in self.anchors.values()],
                 "taps": [tap.describe() for tap in self.taps.values()],
                 "bonds": [bond.describe() for bond in self.bonds.values()],
@@ -374,7 +409,9 @@ class World(Read, Bound, Touching, Model):
         world.pairs = {(pair["a"], pair["b"]): Pair(**pair) for pair in start.get("pairs", ())}
         world.couplings = tuple(start["couplings"])
         world.params = dict(data["params"])
-        world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
+        kind = lambda body: BeamPoint if "beam" in body else Body  # noqa: E731
+        world.bodies = {body["name"]: kind(body).from_description(body) for body in start["bodies"]}
+        world.beams = {beam["name"]: WorldBeam.from_description(beam, world) for beam in start.get("beams", ())}
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
         world.taps = {tap["name"]: Tap.from_description(tap) for tap in start["taps"]}
         world.bonds = {bond["name"]: Bond.from_description(bond, world.params) for bond in start["bonds"]}
