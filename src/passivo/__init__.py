@@ -45,6 +45,7 @@ _WHERE = {
     "passivo.method.passive_midpoint": ("PassiveMidpoint",),
     "passivo.method.part": ("Part", "compile", "consistent"),
     "passivo.world.world": ("World",),
+    "passivo.world.joints": ("Ball", "Free", "Hinge", "Slider"),
     "passivo.world.shapes": ("Box", "Capsule", "ConvexMesh", "Cylinder", "HeightField", "Sphere"),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
@@ -178,5 +179,6 @@ if TYPE_CHECKING:
     from passivo.scenario.scenario import Scenario  # noqa: F401
     from passivo.sweep.keep import Reduce  # noqa: F401
     from passivo.sweep.sweep import sweep  # noqa: F401
+    from passivo.world.joints import Ball, Free, Hinge, Slider  # noqa: F401
     from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, HeightField, Sphere  # noqa: F401
     from passivo.world.world import World  # noqa: F401

@@ -112,7 +112,7 @@ class Moving:
         ]].reshape(len(states), -1 if self.carriers else 0, width)  # fmt: skip
         self.positions, self.turns = take("position", 3), take("orientation", 4)
         self.beams = [Bent(beam, run) for beam in world.beams.values()]
-        seen = [*(name for name, body in world.bodies.items() if body.free), *world.beams]
+        seen = [*(name for name, body in world.bodies.items() if body.massive), *world.beams]
         self.colours = {name: colour_of(first + i) for i, name in enumerate(seen)}
         points = {name: body.beam for name, body in world.bodies.items() if isinstance(body, BeamPoint)}
         self.tints = self.colours | {name: self.colours[beam] for name, beam in points.items()}
@@ -125,7 +125,7 @@ class Moving:
         shapes = self.world.bodies[name].shapes
         if shapes:
             return max(float(np.linalg.norm(shape.position)) + shape.reach for shape in shapes)
-        if not self.world.bodies[name].free:
+        if not self.world.bodies[name].massive:
             return 0.0
         params = self.run.params
         moments = sum(params[f"{name}.inertia_{axis}"] for axis in ("xx", "yy", "zz"))
@@ -292,7 +292,7 @@ class Scene:
         for moving in self.moving:
             place = moving.at(time)
             for name, body in moving.world.bodies.items():
-                if not body.free and not body.shapes:
+                if not body.massive and not body.shapes:
                     continue
                 if not body.shapes:
                     yield from self._axes(place, name, moving.sizes[name])

@@ -36,7 +36,7 @@ class BeamPoint(Body):
     place: float = 0.0  # metres from the first node
 
     @property
-    def free(self) -> bool:
+    def massive(self) -> bool:
         return False
 
 
@@ -190,6 +190,10 @@ class WorldBeam:
         matrices, taps = self.matrices, self.taps(world)
         points = [[point.name, len(self.rows_of(point))] for point in self.points(world)]
         return [points, digest(matrices.lists(taps, ()), matrices.shape)]
+
+    def size_of_matrices(self, world: World) -> int:
+        """Of the last of its figures."""
+        return sum(values.size for _, values in self.matrices.figures(self.taps(world), ()))
 
     def bent(self, forces: Mapping[int, float]) -> dict[str, float]:
         """The state at rest under forces across it, in N by node: a start for runs."""

@@ -1,10 +1,10 @@
 """Beams in a step of a world (spec 4.1, 4.7). Kernels; `table.py` says how they lie there.
 
 A beam is the linear system of `method/banded_step.py`, stepped by the same kernels. The rest of the world sees only its
-points: bodies whose velocity is V̂ = E v, v their deflection and turn (as far as the ends of the beam leave them free),
-E constant. With A = 2M/h + B + (h/2) K, a step without forces at the points gives them the velocities g = P A⁻¹ b;
-forces λ there change them by P A⁻¹ P' λ. So the points enter the system of the world with the small matrix
-S = (P A⁻¹ P')⁻¹ and the right hand side S g, and once it is solved, λ = S (v − g) and the beam moves by A⁻¹ (b + P'λ).
+points: members of an assembly (`assemblies.py`) whose velocity is V̂ = E v, v their deflections and turns (as far as the
+ends of the beam leave them free), E constant. With A = 2M/h + B + (h/2) K, a step without forces at the points gives
+them the velocities g = P A⁻¹ b; forces λ there change them by P A⁻¹ P' λ. So the assembly has S = (P A⁻¹ P')⁻¹ and S g
+as its own, and once the world is solved, λ = S (v − g) and the beam moves by A⁻¹ (b + P'λ).
 A, A⁻¹ P' and S hang on the step size and the parameters alone and are kept; a step is one solution of the band.
 """
 
@@ -53,6 +53,8 @@ def begin_beams(m, t, h):
         beam_solve(m, own, h)
         for i in range(rows):
             m[t[e + E_LOOSE] + i] = beam_felt(m, own, i, t[e + E_HAT])
+        for i in range(rows):
+            m[t[e + E_IMPEDANCE] + rows * rows + i] = pressed(m, t, e, i, t[e + E_LOOSE])
     return OK
 
 
@@ -110,102 +112,11 @@ def invert_in_place(m, s, n):
     return True
 
 
-# -- points among bodies ----------------------------------------------------------------------------------------------
-
-
-def ways_of(t, c):
-    """Of a point: the place of E, six numbers for each of its unknowns, and how many these are."""
-    member = t[t[CARRIER_TABLE] + c * C_SIZE + C_MEMBER]
-    return t[member + G_COLUMNS], t[member + G_COUNT]
-
-
-def fold(m, t, c, vector):
-    """Six numbers at a point of a beam become those of its own unknowns: E'x, then zeros."""
-    ways, count = ways_of(t, c)
-    a = along_way(m, ways, vector) if count > 0 else 0.0
-    b = along_way(m, ways + 6, vector) if count > 1 else 0.0
-    for i in range(6):
-        m[vector + i] = 0.0
-    m[vector], m[vector + 1] = a, b
-
-
-def unfold(m, t, c, vector):
-    """And back: E v."""
-    ways, count = ways_of(t, c)
-    a, b = m[vector], m[vector + 1]
-    for i in range(6):
-        m[vector + i] = (a * m[ways + i] if count > 0 else 0.0) + (b * m[ways + 6 + i] if count > 1 else 0.0)
-
-
 def along_way(m, way, vector):
     size = 0.0
     for i in range(6):
         size += m[way + i] * m[vector + i]
     return size
-
-
-def fold_columns(m, t, c, block):
-    """Columns of a block: B E, then zeros."""
-    for i in range(6):
-        fold(m, t, c, block + 6 * i)
-
-
-def fold_rows(m, t, c, block):
-    """Rows of a block: E'B, then zeros."""
-    ways, count = ways_of(t, c)
-    for j in range(6):
-        a, b = 0.0, 0.0
-        for i in range(6):
-            if count > 0:
-                a += m[ways + i] * m[block + 6 * i + j]
-            if count > 1:
-                b += m[ways + 6 + i] * m[block + 6 * i + j]
-        for i in range(6):
-            m[block + 6 * i + j] = 0.0
-        m[block + j], m[block + 6 + j] = a, b
-
-
-def fold_points(m, t):
-    """The system of a step in the unknowns of the points of beams, and the beams added to it."""
-    for k in range(t[FOLDS]):
-        at = t[FOLD_TABLE] + 3 * k
-        block = t[AT_BLOCKS] + 36 * t[at]
-        if t[at + 1] >= 0:
-            fold_rows(m, t, t[at + 1], block)
-        if t[at + 2] >= 0:
-            fold_columns(m, t, t[at + 2], block)
-    for k in range(t[BEAMS]):
-        e = entry_of(t, k)
-        for i in range(t[e + E_POINTS]):
-            add_point(m, t, e, t[e + E_POINT_TABLE] + O_SIZE * i)
-
-
-def add_point(m, t, e, point):
-    """S between a point and all points of its beam into the matrix, S g into the right hand side."""
-    c, first, count, rows = t[point + O_BODY], t[point + O_ROW], t[point + O_ROWS], t[e + E_ROWS]
-    right = t[AT_RIGHT] + 6 * c
-    fold(m, t, c, right)
-    for i in range(count):
-        s = t[e + E_IMPEDANCE] + (first + i) * rows
-        for j in range(rows):
-            m[right + i] += m[s + j] * m[t[e + E_LOOSE] + j]
-    for i in range(count, 6):
-        m[t[AT_BLOCKS] + 36 * c + 7 * i] = 1.0
-    for k in range(t[e + E_POINTS]):
-        other = t[e + E_POINT_TABLE] + O_SIZE * k
-        block = t[AT_BLOCKS] + 36 * t[t[point + O_BLOCKS] + k]
-        for i in range(count):
-            for j in range(t[other + O_ROWS]):
-                m[block + 6 * i + j] += m[t[e + E_IMPEDANCE] + (first + i) * rows + t[other + O_ROW] + j]
-
-
-def unfold_points(m, t):
-    """V̂ of the points, from the solution."""
-    for k in range(t[BEAMS]):
-        e = entry_of(t, k)
-        for i in range(t[e + E_POINTS]):
-            c = t[t[e + E_POINT_TABLE] + O_SIZE * i]
-            unfold(m, t, c, t[AT_RIGHT] + 6 * c)
 
 
 # -- the beam after the solution --------------------------------------------------------------------------------------
@@ -215,9 +126,8 @@ def collect(m, t, e, vectors, stride, out):
     """What six numbers at each point say in its unknowns, one after the other."""
     for i in range(t[e + E_POINTS]):
         point = t[e + E_POINT_TABLE] + O_SIZE * i
-        ways, _ = ways_of(t, t[point + O_BODY])
         for j in range(t[point + O_ROWS]):
-            m[out + t[point + O_ROW] + j] = along_way(m, ways + 6 * j, vectors + stride * t[point + O_BODY])
+            m[out + t[point + O_ROW] + j] = along_way(m, t[point + O_WAYS] + 6 * j, vectors + stride * t[point + O_BODY])
 
 
 def pressed(m, t, e, i, v):
@@ -260,13 +170,12 @@ def bend_beams(m, t, h):
 
 def take_twist(m, t, own, point, x, out):
     """E v of a point, from rates of the coordinates at x."""
-    ways, _ = ways_of(t, t[point + O_BODY])
     for j in range(6):
         m[out + j] = 0.0
     for i in range(t[point + O_ROWS]):
         v = beam_felt(m, own, t[point + O_ROW] + i, x)
         for j in range(6):
-            m[out + j] += v * m[ways + 6 * i + j]
+            m[out + j] += v * m[t[point + O_WAYS] + 6 * i + j]
 
 
 def place_points(m, t, state):
@@ -360,9 +269,8 @@ def energy_beams(m, t):
             m[t[AT_ENERGY] + GRAVITY] -= mass * m[g + i] * m[middle + i]
 
 
-INLINE = (entry_of, ways_of, along_way)
+INLINE = (entry_of, along_way)
 KERNELS = (
-    ready_beam, weight, invert_in_place, lay_answers, fold, unfold, fold_columns, fold_rows, add_point, collect,
-    pressed, take_twist, place_points, begin_beams, fold_points, unfold_points, bend_beams, shift_beams,
-    difference_beams, book_beams, energy_beams,
+    ready_beam, weight, invert_in_place, lay_answers, pressed, collect, take_twist, place_points, begin_beams,
+    bend_beams, shift_beams, difference_beams, book_beams, energy_beams,
 )  # fmt: skip

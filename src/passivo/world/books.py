@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.advance import lead, shares
     from passivo.world.bending import difference_beams, energy_beams
-    from passivo.world.blocks import member_of
+    from passivo.world.joint_books import differ_joints, store_joints
     from passivo.world.poses import frames, inertia, spin_on, turn, twist
     from passivo.world.table import *
     from passivo.world.ties import (
@@ -37,7 +37,7 @@ def book_bodies(m, t, h):
         entry, hat = t[CARRIER_TABLE] + c * C_SIZE, t[AT_FRAMES] + c * F_SIZE + F_HAT
         s, p = t[AT_STATE] + t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
         step = t[AT_STEP] + t[entry + C_STATE]
-        if member_of(t, c) >= 0:
+        if t[entry + C_PARAM] < 0:
             continue
         mass, drag, spin_drag = m[p + MASS], m[p + DRAG], m[p + SPIN_DRAG]
         spin = 0.0
@@ -154,7 +154,7 @@ def world_difference(m, t):
     for c in range(t[BODIES]):
         entry = t[CARRIER_TABLE] + c * C_SIZE
         s, p = t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
-        if member_of(t, c) >= 0:
+        if t[entry + C_PARAM] < 0:
             continue
         old, new, step = t[AT_STATE] + s, t[AT_NEXT] + s, t[AT_STEP] + s
         x, y, z = inertia(m, p + INERTIA, m[step + W], m[step + W + 1], m[step + W + 2])
@@ -168,6 +168,7 @@ def world_difference(m, t):
             m[t[AT_DIFFERENCE] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[step + k]
         m[t[AT_DIFFERENCE] + KINETIC] += 0.5 * twice
     difference_beams(m, t)
+    differ_joints(m, t)
     if t[CONTACTS]:
         m[t[AT_DIFFERENCE] + t[REPAIR_ROW]] = m[t[AT_STEP] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
@@ -227,7 +228,7 @@ def world_energy(m, t):
     for c in range(t[BODIES]):
         entry = t[CARRIER_TABLE] + c * C_SIZE
         s, p = t[AT_STATE] + t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
-        if member_of(t, c) >= 0:
+        if t[entry + C_PARAM] < 0:
             continue
         x, y, z = inertia(m, p + INERTIA, m[s + W], m[s + W + 1], m[s + W + 2])
         twice = m[s + W] * x + m[s + W + 1] * y + m[s + W + 2] * z
@@ -236,6 +237,7 @@ def world_energy(m, t):
             m[t[AT_ENERGY] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[s + k]
         m[t[AT_ENERGY] + KINETIC] += 0.5 * twice
     energy_beams(m, t)
+    store_joints(m, t)
     if t[CONTACTS]:
         m[t[AT_ENERGY] + t[REPAIR_ROW]] = m[t[AT_STATE] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.kernel.tick import OK
-    from passivo.world.blocks import divide, member_of, respond
+    from passivo.world.assemblies import member_of
+    from passivo.world.blocks import divide, respond
     from passivo.world.collide import touch_size
     from passivo.world.table import *
 

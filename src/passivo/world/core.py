@@ -13,6 +13,7 @@ from passivo.kernel.module import Piece, assemble, numbers_of
 from passivo.method import banded, banded_step, banded_table
 from passivo.world import (
     advance,
+    assemblies,
     bending,
     blocks,
     books,
@@ -21,16 +22,22 @@ from passivo.world import (
     debit,
     exact,
     fields,
+    inertias,
     interior,
+    joint_books,
     lemke,
     poses,
     repair,
     surfaces,
     table,
     ties,
+    trees,
 )
 
-FILES = (poses, ties, bending, blocks, surfaces, collide, fields, contacts, books, debit, repair, advance)
+FILES = (
+    poses, ties, trees, assemblies, bending, blocks, inertias, surfaces, collide, fields, contacts, joint_books, books,
+    debit, repair, advance,
+)  # fmt: skip
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
     "world_ready": ("", "void"),

@@ -11,7 +11,6 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.world.blocks import member_of
     from passivo.world.books import gained, pull
     from passivo.world.contacts import first_of
     from passivo.world.poses import frames, inertia
@@ -50,8 +49,6 @@ def settle_leak(m, t, c, row, leak):
     first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
     mass, x, y, z, twice = 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(count):
-        if member_of(t, t[first + 2 * i + 1]) >= 0:
-            continue
         at, p = speed_of(t, first + 2 * i), figures_of(t, first + 2 * i)
         mass += m[p + MASS]
         x += m[p + MASS] * m[at]
@@ -59,8 +56,6 @@ def settle_leak(m, t, c, row, leak):
         z += m[p + MASS] * m[at + 2]
     x, y, z = x / mass, y / mass, z / mass
     for i in range(count):
-        if member_of(t, t[first + 2 * i + 1]) >= 0:
-            continue
         at, p = speed_of(t, first + 2 * i), figures_of(t, first + 2 * i)
         u, v, w = m[at] - x, m[at + 1] - y, m[at + 2] - z
         twice += m[p + MASS] * (u * u + v * v + w * w)
@@ -70,8 +65,6 @@ def settle_leak(m, t, c, row, leak):
     if 2.0 * abs(leak) <= MOST * twice:
         share = sqrt(1.0 - 2.0 * leak / twice)
         for i in range(count):
-            if member_of(t, t[first + 2 * i + 1]) >= 0:
-                continue
             at = speed_of(t, first + 2 * i)
             m[at], m[at + 1], m[at + 2] = (
                 x + share * (m[at] - x),

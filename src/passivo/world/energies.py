@@ -22,13 +22,20 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
     read: Callable[[str], np.ndarray] = lambda name: states[:, [columns[part] for part in vectors[name]]]  # noqa: E731
     rows = dict.fromkeys(rows_of(world), np.zeros(len(states), states.dtype))
     gravity = np.array([params[name] for name in GRAVITY], states.dtype)
-    free = [name for name, body in world.bodies.items() if body.free]
+    free = [name for name, body in world.bodies.items() if body.massive]
     for name in free:
         mass, xx, yy, zz, xy, xz, yz, *_ = (params[f"{name}.{what}"] for what in BODY_PARAMETERS)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], states.dtype)
         v, w = read(f"{name}.velocity"), read(f"{name}.angular_velocity")
         rows["kinetic"] = rows["kinetic"] + (mass * (v * v).sum(axis=1) + (w * (w @ inertia)).sum(axis=1)) / 2
         rows["gravity"] = rows["gravity"] - mass * (read(f"{name}.position") @ gravity)
+    for name, joint in world.joints.items():
+        for rate in joint.rates:
+            own = [columns[part] for part in vectors.get(f"{name}.{rate}", (f"{name}.{rate}",))]
+            rows["kinetic"] = rows["kinetic"] + params[f"{name}.inertia"] * (states[:, own] ** 2).sum(axis=1) / 2
+        if hasattr(joint, "stiffness"):
+            way = states[:, columns[f"{name}.{next(iter(joint.coordinates))}"]] - params[f"{name}.reference"]
+            rows["springs"] = rows["springs"] + params[f"{name}.stiffness"] * way**2 / 2
     for beam in world.beams.values():
         own = states[:, [columns[state] for state in beam.states]]
         mass, bending = params[f"{beam.name}.mass"], params[f"{beam.name}.bending"]

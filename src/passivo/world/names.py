@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.world.beams import WorldBeam
+    from passivo.world.joints import Joint
 
 GRAVITY = ("gravity_x", "gravity_y", "gravity_z")
 STEPS = ("last_step", "step_before", "known_steps")  # sizes, and how many of the last three steps are known
@@ -26,6 +27,7 @@ BODY_VECTORS = {
     "smooth_angular_velocity": "xyz",  # of the last two steps together, and how it changes
     "smooth_angular_acceleration": "xyz",
 }
+EARLIER = ("mean", "earlier")  # rates of joints in the last step, and in the one before
 ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
 BODY_RECORDS = {"contact_force": "xyz", "contact_torque": "xyz"}  # where there are contacts
@@ -48,6 +50,11 @@ UNITS = {
     "mean_angular_velocity": "rad/s",
     "smooth_angular_velocity": "rad/s",
     "smooth_angular_acceleration": "rad/s²",
+    "angle": "rad",
+    "rate": "rad/s",
+    "way": "m",
+    "speed": "m/s",
+    "turn": "1",
     "gap": "m",
     "force": "N",
     "contact_force": "N",
@@ -73,20 +80,23 @@ class Names:
     anchors: tuple[str, ...]
     bonds: tuple[str, ...]
     touches: bool = False  # whether there are contacts
+    joints: tuple[Joint, ...] = ()
+    hung: tuple[str, ...] = ()  # bodies whose poses follow from the coordinates of joints or of beams
     beams: tuple[WorldBeam, ...] = ()
-    points: tuple[str, ...] = ()  # bodies that move with beams
 
     @cached_property
     def vectors(self) -> Mapping[str, tuple[str, ...]]:
         """ "box.position" -> its components "box.position.x" and so on; the forces of bonds and contacts too."""
         groups = [(self.bodies, BODY_VECTORS), (self.anchors, ANCHOR_VECTORS), (self.bonds, {"force": "xyz"})]
         groups += [(self.bodies, BODY_RECORDS)] if self.touches else []
+        groups += [((joint.name,), vectors_of(joint)) for joint in self.joints]
         bent = {group: states for beam in self.beams for group, states in beam.groups.items()}
         return bent | {
             f"{name}.{vector}": tuple(f"{name}.{vector}.{axis}" for axis in axes)
             for names, vectors in groups
             for name in names
             for vector, axes in vectors.items()
+            if axes
         }
 
     @cached_property
@@ -94,17 +104,21 @@ class Names:
         """Of all; last, where there are contacts, the joules in their tank."""
         groups = [f"{body}.{vector}" for body in self.bodies for vector in BODY_VECTORS]
         groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
+        groups += [f"{joint.name}.{vector}" for joint in self.joints for vector in vectors_of(joint)]
         tank = ("tank",) if self.touches else ()
         bent = (state for beam in self.beams for state in beam.states)
-        return (*STEPS, *(part for group in groups for part in self.vectors[group]), *bent, *tank)
+        return (*STEPS, *(part for group in groups for part in self.vectors.get(group, (group,))), *bent, *tank)
 
     @cached_property
     def seen(self) -> tuple[str, ...]:
         """The states that have a meaning without a method: poses and velocities."""
-        free = [name for name in self.bodies if name not in self.points]
+        free = [name for name in self.bodies if name not in self.hung]
         groups = [f"{name}.{vector}" for name in (*free, *self.anchors) for vector in SEEN]
-        bent = (state for beam in self.beams for state in beam.states)
-        return (*(part for group in groups for part in self.vectors.get(group, ())), *bent)
+        seen = [part for group in groups for part in self.vectors.get(group, ())]
+        for joint in self.joints:
+            for vector in (*joint.coordinates, *joint.rates):
+                seen += self.vectors.get(f"{joint.name}.{vector}", (f"{joint.name}.{vector}",))
+        return (*seen, *(state for beam in self.beams for state in beam.states))
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:
@@ -128,4 +142,12 @@ class Names:
         for beam in self.beams:
             if name.startswith(f"{beam.name}.") and name.split(".")[1] in beam.unit.units:
                 return str(beam.unit.units[name.split(".")[1]])
-        return next((UNITS[part] for part in name.split(".")[:0:-1] if part in UNITS), "")
+        words = [part.partition("_")[2] if part.startswith(EARLIER) else part for part in name.split(".")[:0:-1]]
+        return next((UNITS[part] for part in words if part in UNITS), "")
+
+
+def vectors_of(joint: Joint) -> dict[str, str]:
+    """The states of a joint, in their order, and the axes of each; "" for a single number."""
+    rates = joint.rates or {"velocity": "xyz", "angular_velocity": "xyz"}  # of a free one those of the link
+    kept = {f"{when}_{what}": axes for when in EARLIER for what, axes in rates.items()}
+    return {**joint.coordinates, **joint.rates, **kept}

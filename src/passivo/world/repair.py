@@ -13,8 +13,8 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.assemblies import member_of
     from passivo.world.bending import shift_beams
-    from passivo.world.blocks import member_of
     from passivo.world.books import world_difference
     from passivo.world.collide import touch_size
     from passivo.world.contacts import add_columns, along_body, answer, invert, lay_column, slip, terms
@@ -70,7 +70,7 @@ def hold(m, t):
 def invert_inertias(m, t):
     scratch = t[AT_FREE] + 6 * t[BODIES]
     for c in range(t[BODIES]):
-        if member_of(t, c) >= 0:
+        if t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] < 0:
             continue
         j = t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + INERTIA
         m[scratch], m[scratch + 4], m[scratch + 8] = m[j], m[j + 1], m[j + 2]

@@ -168,7 +168,7 @@ class Touching:
         ties = [tie for bond in self.bonds.values() if bond.row == "joints" for tie in bond.ties]
         joined = {(min(tie.a, tie.b), max(tie.a, tie.b)): False for tie in ties if tie.b in self.bodies}
         told = {key: pair.collide for key, pair in self.pairs.items() if pair.collide is not None}
-        along = [body for body in self.bodies.values() if not body.free]  # points of one beam do not touch each other
+        along = [body for body in self.bodies.values() if not body.massive]  # points of one beam do not touch each other
         bent = {
             (min(a.name, b.name), max(a.name, b.name)): False
             for a, b in combinations(along, 2)
@@ -199,7 +199,7 @@ class Touching:
     def usual_tank(self) -> float:
         """Joules that lift all bodies by 0.1 mm."""
         weight = float(np.linalg.norm([self.params[name] for name in GRAVITY]))
-        heavy = [*(name for name, body in self.bodies.items() if body.free), *self.beams]
+        heavy = [*(name for name, body in self.bodies.items() if body.massive), *self.beams]
         return TANK_LIFT * weight * sum(self.params[f"{name}.mass"] for name in heavy)
 
     def _touching(self) -> list[Any]:

@@ -17,6 +17,7 @@ from passivo.world import bonds, energies
 from passivo.world.beams import BEAM_PARAMETERS, BeamPoint, WorldBeam, beam_of
 from passivo.world.bound import Bound
 from passivo.world.form import WorldForm, form_of
+from passivo.world.hung import Hung
 from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, TANK, Names
 from passivo.world.parts import (
     ORIGIN,
@@ -25,6 +26,7 @@ from passivo.world.parts import (
     Body,
     Bond,
     Fixed,
+    Link,
     Pair,
     Plane,
     Point,
@@ -40,7 +42,7 @@ from passivo.world.touching import Touching, shapes_of
 SHOWN = 2  # bodies in a picture of a run
 
 
-class World(Read, Bound, Touching, Model):
+class World(Read, Bound, Hung, Touching, Model):
     """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
 
         world = pv.World(gravity=(0, 0, -9.81))
@@ -113,20 +115,7 @@ class World(Read, Bound, Touching, Model):
         friction, restitution  of its surface
         """
         name = self._new_name(name)
-        shapes = shapes_of(shape, name)
-        if any(isinstance(each, HeightField) for each in shapes):
-            raise ModelError(
-                f"body {name!r} cannot have a HeightField, which stands still; give it to world.add_fixed(...), and "
-                "the body a ConvexMesh"
-            )
-        if mass is None:
-            raise ModelError(f"body {name!r} needs a mass: say mass=1.0, in kg")
-        weight = number(mass, f"the mass of body {name!r}")
-        if not weight > 0.0:
-            raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {weight:g}; what never moves is an anchor")
-        moments = checked_inertia(inertia, weight, shapes, name)
-        damping = bonds.amount(drag, f"the drag of {name!r}"), bonds.amount(spin_drag, f"the spin drag of {name!r}")
-        surface = bonds.checked_surface(friction, restitution, name)
+        shapes, amounts, surface = self._weighed(name, "body", shape, mass, inertia, (drag, spin_drag), friction, restitution)
         body = Body(
             name,
             checked_vector(position, f"the position of body {name!r}"),
@@ -137,7 +126,7 @@ class World(Read, Bound, Touching, Model):
             *surface,
         )
         self.bodies[name] = body
-        self.params |= {f"{name}.{p}": v for p, v in zip(BODY_PARAMETERS, (weight, *moments, *damping))}
+        self.params |= amounts
         return body
 
     def add_beam(self, name: str, beam: Beam) -> WorldBeam:
@@ -192,15 +181,18 @@ class World(Read, Bound, Touching, Model):
     @property
     def members(self) -> list[str]:
         """The names of everything in it."""
-        return [*self.bodies, *self.beams, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed]
+        return [
+            *self.bodies, *self.beams, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed, *self.joints
+        ]  # fmt: skip
 
     # -- what every model says ----------------------------------------------------------------------------------------
 
     @property
     def names(self) -> Names:
-        points = tuple(name for name, body in self.bodies.items() if not body.free)
-        beams = tuple(self.beams.values())
-        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, beams, points)
+        joints, beams = tuple(self.joints.values()), tuple(self.beams.values())
+        points = tuple(name for name, body in self.bodies.items() if not body.massive)
+        told = tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches
+        return Names(*told, joints, (*self.hung, *points), beams)
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -242,6 +234,8 @@ class World(Read, Bound, Touching, Model):
             values += [*body.velocity, *body.angular_velocity, *body.angular_velocity, *ORIGIN]
         for anchor in self.anchors.values():
             values += [*anchor.position, *anchor.orientation]
+        for joint in self.joints.values():
+            values += self._start_of(joint)
         values += [0.0] * sum(len(beam.states) for beam in self.beams.values())
         return dict(zip(self.states, [*values, 0.0]))
 
@@ -250,10 +244,17 @@ class World(Read, Bound, Touching, Model):
         states are put, as a run has them."""
         if values and len(values) < len(self.states):
             for name in values:
-                if name.split(".")[0] in self.names.points:
+                body = name.split(".")[0]
+                if isinstance(point := self.bodies.get(body), BeamPoint):
                     raise InputError(
-                        f"{name!r} follows a beam: put its deflections and turns, such as '"
-                        f"{next(iter(self.beams))}.w1', or all states of a run to go on with it"
+                        f"{name!r} follows a beam: put its deflections and turns, such as '{point.beam}.w1', or all "
+                        "states of a run to go on with it"
+                    )
+                if body in self.hung:
+                    joint = self.links[body].joints[-1]
+                    raise InputError(
+                        f"{name!r} follows from joints; put their coordinates, such as "
+                        f"'{joint.name}.{next(iter(joint.coordinates))}', and rates '{joint.name}.{next(iter(joint.rates))}'"
                     )
                 if name not in (*self.names.seen, "tank"):
                     raise InputError(
@@ -262,13 +263,15 @@ class World(Read, Bound, Touching, Model):
                     )
             values = {**dict.fromkeys(STEPS, 0.0), **values}
         result = dict(values)
-        for name in (*self.bodies, *self.anchors):
-            parts = self.vectors[f"{name}.orientation"]
+        turns = [f"{name}.orientation" for name in (*self.bodies, *self.anchors)]
+        turns += [f"{name}.turn" for name, joint in self.joints.items() if "turn" in joint.coordinates]
+        for name in turns:
+            parts = self.vectors[name]
             given = [part for part in parts if part in values]
             if given:
                 if len(given) < 4:
-                    raise ModelError(f"give all four components of '{name}.orientation', w x y z, or none")
-                turn = checked_quaternion([values[part] for part in parts], f"the orientation of {name!r}")
+                    raise ModelError(f"give all four components of {name!r}, w x y z, or none")
+                turn = checked_quaternion([values[part] for part in parts], f"the quaternion {name!r}")
                 result |= dict(zip(parts, turn))
         return result
 
@@ -335,13 +338,17 @@ class World(Read, Bound, Touching, Model):
                 bonds.amount(params[f"{beam.name}.{what}"], f"the {what.replace('_', ' ')} of beam {beam.name!r}")
             if not params[f"{beam.name}.mass"] > 0.0:
                 raise ModelError(f"the mass of beam {beam.name!r} must be > 0 kg, not {params[f'{beam.name}.mass']:g}")
-        for name in (name for name, body in self.bodies.items() if body.free):
+        for name in (name for name, body in self.bodies.items() if body.massive):
             values = [params[f"{name}.{what}"] for what in BODY_PARAMETERS]
             if not values[0] > 0.0:
                 raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {values[0]:g}")
             check_moments(tuple(values[1:7]), f"the inertia of body {name!r}")
             for what, value in zip(BODY_PARAMETERS[7:], values[7:]):
                 bonds.amount(value, f"the {what.replace('_', ' ')} of {name!r}")
+        for joint in self.joints.values():
+            for name in joint.params:
+                if not name.endswith(".reference"):
+                    bonds.amount(params[name], f"the parameter {name!r}")
         if TANK in params:
             bonds.amount(params[TANK], "the contact_tank")
         for bond in self.bonds.values():
@@ -357,7 +364,8 @@ class World(Read, Bound, Touching, Model):
     def figures(self) -> list[float]:
         """Points, directions, lengths and shares of ties, and points of ports, in the order of `lay.py`."""
         ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
-        numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values())) for number in group]
+        limbs = [limb.figures for limbs in self.mechanisms for limb in limbs]
+        numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values()), *limbs) for number in group]
         numbers += [number for beam in self.beams.values() for number in beam.figures(self)]
         return numbers + self._figures_of_contacts() if self.touches else numbers
 
@@ -381,6 +389,9 @@ class World(Read, Bound, Touching, Model):
             "answers": sorted(form.at_once),
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
             "taps": [[tap.body, tap.width] for tap in self.taps.values()],
+            "links": [
+                [link.name, link.parent, [type(joint).__name__ for joint in link.joints]] for link in self.links.values()
+            ],
             "beams": [[beam.name, beam.skeleton(self)] for beam in self.beams.values()],
             "touching": self._touching() if self.touches else [],
             "params": dict(self.params),
@@ -409,7 +420,7 @@ class World(Read, Bound, Touching, Model):
         world.pairs = {(pair["a"], pair["b"]): Pair(**pair) for pair in start.get("pairs", ())}
         world.couplings = tuple(start["couplings"])
         world.params = dict(data["params"])
-        kind = lambda body: BeamPoint if "beam" in body else Body  # noqa: E731
+        kind = lambda body: BeamPoint if "beam" in body else Link if "joints" in body else Body  # noqa: E731
         world.bodies = {body["name"]: kind(body).from_description(body) for body in start["bodies"]}
         world.beams = {beam["name"]: WorldBeam.from_description(beam, world) for beam in start.get("beams", ())}
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
