@@ -10,6 +10,7 @@ import pytest
 
 import passivo as pv
 from passivo.errors import InputError, ModelError
+from passivo.reproduce.kim_touch import PARAMS, touched
 from passivo.run.render import Canvas
 from passivo.run.scene import Scene
 from passivo.world.describe import model_from
@@ -62,7 +63,9 @@ def random_beam_world(seed, contact=False):
     ]  # fmt: skip
     end = bar.node(8)
     world.add_spring("pull", bodies[0], end.point(0, 0.01, 0.02), 400.0, 0.3)
-    world.add_spring("line", bar.at(0.21, "grip").point(0, 0, 0.01), bodies[0].point(0.03, 0, 0), 200.0, 0.2, length=0.2)
+    world.add_spring(
+        "line", bar.at(0.21, "grip").point(0, 0, 0.01), bodies[0].point(0.03, 0, 0), 200.0, 0.2, length=0.2
+    )
     world.add_turn_spring("twist", bodies[1], end, (2.0, 3.0, 4.0), 0.01)
     world.add_ball("hang", bodies[1], bar.node(3), at=middle + 0.1 * rng.standard_normal(3), stiffness=1e5, damping=1.0)
     world.add_spring("self", bar.node(6), bar.node(3), 50.0, 0.1, length=0.1)
@@ -254,6 +257,24 @@ def test_what_lies_on_a_beam_comes_to_rest_and_stays():
     assert down == pytest.approx(-0.2 * 9.81, rel=1e-6)
     bent = 0.2 * 9.81 * 0.5**3 / (48 * 3.15) + 5 * 9.81 * 2700 * 6e-5 * 0.5**4 / (384 * 3.15)
     assert run["bar.w2"].values[-1] == pytest.approx(-bent, rel=0.15)  # the box is wide, and its load spread
+
+
+# -- in a network -----------------------------------------------------------------------------------------------------
+
+
+def test_beam_box_coupling_and_a_device_of_another_rate_are_passive():
+    """World at 1 kHz, device at 4 kHz: the coupling knows what it creates, and the device's damping takes more."""
+    net = touched({**PARAMS, "elements": 5.0})
+    run = pv.simulate(
+        net, until=0.5, inputs={"device.fingers": lambda t: (0, 0, -0.2 * np.sin(12 * t))}, engine="python"
+    )
+    assert run.verdict.kind == "booked" and run.verdict.passive
+    assert run.verdict.parts["beam"].kind == run.verdict.parts["device"].kind == "exact"
+    assert abs(run.verdict.unnoticed) < 1e-13
+    total = run.ledger.sel(part="total")
+    assert (total.stored - total.stored[0] - total.work).max() <= 1e-13
+    assert float(abs(run["beam.bar.deflection"]).max()) > 0.005
+    assert run.runs["device"].steps == 4 * run.runs["beam"].steps
 
 
 # -- drift, runs, descriptions ----------------------------------------------------------------------------------------

@@ -320,5 +320,18 @@ def banded_output(m, t):
 
 
 INLINE = (shares, vector, felt, felt_sizes)
-KERNELS = (add_band, known_factors, make_factors, push, brake, load, solve, move, change, book_step, weigh_rounding, see)
+KERNELS = (
+    add_band,
+    known_factors,
+    make_factors,
+    push,
+    brake,
+    load,
+    solve,
+    move,
+    change,
+    book_step,
+    weigh_rounding,
+    see,
+)
 ENTRIES = (banded_energy, banded_advance, banded_difference, banded_heights, banded_output)

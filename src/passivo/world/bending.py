@@ -127,7 +127,9 @@ def collect(m, t, e, vectors, stride, out):
     for i in range(t[e + E_POINTS]):
         point = t[e + E_POINT_TABLE] + O_SIZE * i
         for j in range(t[point + O_ROWS]):
-            m[out + t[point + O_ROW] + j] = along_way(m, t[point + O_WAYS] + 6 * j, vectors + stride * t[point + O_BODY])
+            m[out + t[point + O_ROW] + j] = along_way(
+                m, t[point + O_WAYS] + 6 * j, vectors + stride * t[point + O_BODY]
+            )
 
 
 def pressed(m, t, e, i, v):
