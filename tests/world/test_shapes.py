@@ -301,6 +301,10 @@ def test_meshes_stand_on_each_other_and_on_boxes():
         moved = run[f"b{i}.position"].values - run[f"b{i}.position"].values[0]
         assert abs(moved).max() < 1e-4
     assert run.verdict.kind == "exact" and run.audit().ok
+    changes = {"depth": 1e-11, "slip": 1e-8, "force": 1e-4, "impact": 1e-10}
+    for what, change in changes.items():
+        run.arrays["recorded"][100, run.recorded.index(f"contacts.{what}")] += change
+    assert [finding.split()[7] for finding in run.audit().findings] == [f"contacts.{what}" for what in changes]
 
 
 def test_a_mesh_deep_inside_another_body_is_refused_and_a_run_is_saved(tmp_path):

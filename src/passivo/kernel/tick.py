@@ -51,6 +51,7 @@ def tick(m, h):
         m[MEAN + k] = 0.0
     for k in range(RECORDED_COUNT):
         m[RECORDED + k] = 0.0
+        m[RECORDED_NOISE + k] = 0.0
     m[PROOF + 1] = 0.0
     m[PROOF + 2] = 0.0
     for r in range(ROWS):

@@ -5,7 +5,8 @@ the body by x + h v̂ and R exp(h ŵ); its own velocity becomes V⁺ = 2V̂ − 
 
     (2M/h + Gyro + B + (h/2) J'KJ) V̂ = 2MV/h − J'KΨ + F,   Gyro ŵ = −(J w*) × ŵ,
 
-w* extrapolated to the middle of the step. Mechanisms move by the rates of their joints (`assemblies.py`). Symplectic and implicit Euler are the same gathering with other shares.
+w* extrapolated to the middle of the step. Mechanisms move by the rates of their joints (`assemblies.py`). Symplectic
+and implicit Euler are the same gathering with other shares.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     )
     from passivo.world.joint_books import book_joints
     from passivo.world.poses import frames, inertia, spin_on, twist
-    from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts
+    from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts, tell_noise
     from passivo.world.table import *
     from passivo.world.ties import add_bend, add_block, add_end, lay_ties, measure, present_rate, rate, slope
     from passivo.world.trees import swing
@@ -403,6 +404,8 @@ def world_advance(m, t, h):
     world_difference(m, t)
     book_beams(m, t, h)
     tell_ties(m, t, h)
+    if t[CONTACTS] and m[t[AT_PROOF]] > 0.0:
+        tell_noise(m, t, h)
     for r in range(t[ROW_COUNT]):
         m[t[AT_CHANGE] + r] += m[t[AT_DIFFERENCE] + r]
         if not isfinite(m[t[AT_CHANGE] + r] + m[t[AT_SCALE] + r]):

@@ -1,4 +1,4 @@
-"""Assemblies: bodies that move by unknowns of their own, such as mechanisms in the coordinates of their joints. Kernels.
+"""Assemblies: bodies that move by unknowns of their own, as mechanisms do by the rates of their joints. Kernels.
 
 All that acts on a member of an assembly (ties, ports, contacts, drag, gravity) sees a body with a twist V̂, as
 everywhere: it adds to the 6 × 6 blocks and to the right hand sides, 6 for each body. What an assembly says besides, in
@@ -20,6 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.blocks import respond
+    from passivo.world.collide import touch_size
     from passivo.world.table import *
 
 
@@ -151,15 +153,20 @@ def follow(m, t, h):
         at = t[AT_TOUCHES] + k * touch_size(t)
         if m[at + K_P] > 0.0:
             push_members(m, t, at, vector, m[at + K_P] / h, m[at + K_P + 1] / h, m[at + K_P + 2] / h)
-    for k in range(t[ASSEMBLIES]):  # those that hang together answer together, and each is counted once
-        a = t[ASSEMBLY_TABLE] + k * A_SIZE
-        c = t[t[a + A_MEMBERS] + G_BODY]
-        if first_assembly(t, c) == a:
-            respond(m, t, c, vector)
+    respond_all(m, t, vector)
     for k in range(t[ASSEMBLIES]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_WIDTH]):
             m[t[a + A_RATE] + i] += m[t[a + A_ANSWER] + i]
+
+
+def respond_all(m, t, vector):
+    """`respond` of all assemblies, and of what hangs together with them: each is solved once."""
+    for k in range(t[ASSEMBLIES]):
+        a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        c = t[t[a + A_MEMBERS] + G_BODY]
+        if first_assembly(t, c) == a:
+            respond(m, t, c, vector)
 
 
 def push_members(m, t, at, vector, x, y, z):
@@ -168,9 +175,7 @@ def push_members(m, t, at, vector, x, y, z):
         c, jacobian = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB)
         if c >= 0:
             for n in range(6):
-                m[vector + 6 * c + n] += (
-                    m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
-                )
+                m[vector + 6 * c + n] += m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
 
 
 def first_assembly(t, c):
@@ -185,5 +190,6 @@ def first_assembly(t, c):
 
 INLINE = (member_of,)
 KERNELS = (
-    is_bare, condense_block, draw_in, condense, spread_out, keep_rates, burdened, push_members, first_assembly, follow,
+    is_bare, condense_block, draw_in, condense, spread_out, keep_rates, burdened, push_members, first_assembly,
+    respond_all, follow,
 )  # fmt: skip

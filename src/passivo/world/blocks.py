@@ -1,8 +1,8 @@
 """The linear system of a step: 6 × 6 blocks, one for each free body and each two that are tied; assemblies have blocks
 of their own size (`assemblies.py`). Kernels.
 
-These nodes are eliminated one after the other in the order of the table (`order.py`): in a tree from the leaves to the root,
-so that nothing fills in and the time grows with the number of bodies.
+These nodes are eliminated one after the other in the order of the table (`order.py`): in a tree from the leaves to the
+root, so that nothing fills in and the time grows with the number of bodies.
 """
 
 from __future__ import annotations

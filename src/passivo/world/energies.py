@@ -59,7 +59,8 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
 
 def roughness(world: World, params: Mapping[str, float], states: np.ndarray, step: float) -> np.ndarray:
     """By how much each state may be off after a step, in units of rounding: joints and gaps of contacts find velocities
-    from places, which are known to rounding of the way from the origin of the world, accelerations from rates."""
+    from places, which are known to rounding of the way from the origin of the world, accelerations from rates; the tank
+    takes what bodies lose, and lifts them."""
     columns, vectors = {name: i for i, name in enumerate(world.states)}, world.vectors
     places = [columns[part] for name in (*world.bodies, *world.anchors) for part in vectors[f"{name}.position"]]
     arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
@@ -77,6 +78,7 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
             rough[:n] += far * beam.elements / min(beam.length, 1.0)
             rough[n:] += far * beam.elements / (step * min(beam.length, 1.0))
         result[own] = rough
+    weight, joules = np.linalg.norm([params[name] for name in GRAVITY]), 0.0
     for name in world.bodies:
         own = {what: [columns[part] for part in vectors[f"{name}.{what}"]] for what in BODY_VECTORS}
         if world.bonds or world.touches:
@@ -90,6 +92,13 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
             np.abs(states[:, own["smooth_angular_velocity"]]).max(initial=0.0) + result[own["angular_velocity"]].max()
         )
         result[own["smooth_angular_acceleration"]] = 2.0 * rate / step
+        speed = np.linalg.norm(states[:, own["velocity"]], axis=1).max(initial=0.0) + weight * step
+        joules += params.get(f"{name}.mass", 0.0) * (speed * speed + weight * far)
+    for beam in world.beams.values():
+        speed = np.abs(states[:, [columns[state] for state in beam.groups[f"{beam.name}.deflection_rate"]]]).max(initial=0.0)
+        joules += params[f"{beam.name}.mass"] * ((speed + weight * step) ** 2 + weight * far)
+    if world.touches:
+        result[columns["tank"]] = joules
     return result
 
 

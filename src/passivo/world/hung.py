@@ -88,7 +88,7 @@ class Hung:
         """
         if parent is not None and (not isinstance(parent, Link) or self.bodies.get(parent.name) is not parent):
             raise ModelError(
-                f"link {name!r} hangs on a link that this world's add_link(...) returned, or on None, the world; not on "
+                f"link {name!r} hangs on a link that this world's add_link(...) returned, or on None, the world; not "
                 f"{quoted(parent)}. What a body carries is tied to it: world.add_hinge(...)"
             )
         made = checked_joints(joints, name, parent and parent.name)
@@ -106,7 +106,9 @@ class Hung:
                 f"link {name!r} moves by its joints; say how fast in start={{'{names[-1]}."
                 f"{next(iter(made[-1].rates))}': ...}}, not by a velocity"
             )
-        shapes, amounts, surface = self._weighed(name, "link", shape, mass, inertia, (drag, spin_drag), friction, restitution)
+        shapes, amounts, surface = self._weighed(
+            name, "link", shape, mass, inertia, (drag, spin_drag), friction, restitution
+        )
         link = Link(
             name,
             checked_vector(position, f"the position of link {name!r}"),
@@ -207,7 +209,9 @@ class Hung:
             raise ModelError(f"{what} {name!r} needs a mass: say mass=1.0, in kg")
         weight = number(mass, f"the mass of {what} {name!r}")
         if not weight > 0.0:
-            still = "what never moves is an anchor" if what == "body" else "two joints at one place are joints of one link"
+            still = (
+                "what never moves is an anchor" if what == "body" else "two joints at one place are joints of one link"
+            )
             raise ModelError(f"the mass of {what} {name!r} must be > 0 kg, not {weight:g}; {still}")
         moments = checked_inertia(inertia, weight, shapes, name)
         drag, spin_drag = drags

@@ -5,8 +5,8 @@ With M(q) = L L', ν = L'u of the rates u of the joints, kinetic energy ½ ν'ν
     (2M/h + L Q L' + ...) û = 2 L ν/h + ...,    ν⁺ = 2 L'û − ν,
 
 L and Q at the foretold middle of the step; Q = slt(Y) − slt(Y)', Y = L⁻¹ C L⁻ᵀ, C the Coriolis matrix with Ṁ = C + C'.
-Q is skew, so that the energy comes out exactly, and Q ν is what turns ν at the rates that were foretold. The unknowns of
-a free limb stand first, in world axes: their rows of Q are 0, and the momentum of the whole is kept exactly too.
+Q is skew, so that the energy comes out exactly, and Q ν is what turns ν at the rates that were foretold. Unknowns of a
+free limb stand first, in world axes: their rows of Q are 0, and the momentum of the whole is kept exactly too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.advance import shares
     from passivo.world.table import *
-    from passivo.world.trees import place_limbs, rate_limbs, start_limbs
+    from passivo.world.trees import advance_coordinates, place_limb, place_limbs, rate_limbs, start_limbs
 
 
 def lay_axes(m, t, a):
@@ -31,7 +31,9 @@ def lay_axes(m, t, a):
                 row = at + P_TURN + 3 * i
                 if kind <= RAIL:
                     m[axis + 1 + i] = (
-                        m[row] * m[figures + AXIS] + m[row + 1] * m[figures + AXIS + 1] + m[row + 2] * m[figures + AXIS + 2]
+                        m[row] * m[figures + AXIS]
+                        + m[row + 1] * m[figures + AXIS + 1]
+                        + m[row + 2] * m[figures + AXIS + 2]
                     )
                 elif kind == FREE and n < 3:
                     m[axis + 1 + i] = 1.0 if n == i else 0.0
@@ -55,13 +57,14 @@ def row_of(t, a, which):
 
 
 def lay_masses(m, t, a, turns):
-    """MASS of a mechanism where its limbs are; where it `turns` the Coriolis matrix in TURNING, for their velocities."""
+    """MASS of a mechanism where its limbs are; where it `turns` the Coriolis matrix, for their velocities."""
     n = t[a + A_WIDTH]
     mass = t[a + A_ROOM]
     turning = mass + n * n
     for i in range(n * n):
         m[mass + i] = 0.0
-        m[turning + i] = 0.0
+        if turns:
+            m[turning + i] = 0.0
     for k in range(t[a + A_PART_COUNT]):
         limb = t[a + A_PARTS] + k * L_SIZE
         if t[limb + L_PARAM] >= 0:
@@ -329,7 +332,6 @@ def joint_stiffness(m, t, limb):
 
 def move_assemblies(m, t, h):
     """Poses at the end of the step, and ν there."""
-    last = m[t[AT_STATE]]
     for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         nu, rates = row_of(t, a, M_NU), t[a + A_RATE]
@@ -345,6 +347,19 @@ def move_assemblies(m, t, h):
                 m[t[AT_NEXT] + t[limb + L_EARLIER] + j] = m[t[AT_STATE] + mean]
                 m[t[AT_NEXT] + mean] = m[rates + t[limb + L_FIRST] + j]
         place_limbs(m, t, a, t[AT_STATE], h)
+        write_poses(m, t, a, t[AT_NEXT])
+
+
+def place_repaired(m, t, h, share):
+    """Poses at the end of the step, moved on by a share of WAY."""
+    for k in range(t[ASSEMBLIES]):
+        a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        place_limbs(m, t, a, t[AT_STATE], h)
+        for i in range(t[a + A_PART_COUNT]):
+            limb = t[a + A_PARTS] + i * L_SIZE
+            coordinates = t[limb + L_AT] + P_COORDINATES
+            advance_coordinates(m, t, limb, coordinates, coordinates, t[a + A_WAY] + t[limb + L_FIRST], share)
+            place_limb(m, t, limb)
         write_poses(m, t, a, t[AT_NEXT])
 
 
@@ -421,6 +436,6 @@ def ready_assemblies(m, t):
 INLINE = (row_of, joint_stiffness)
 KERNELS = (
     lay_axes, lay_columns_of_limb, add_masses, lay_masses, decompose, raise_rates, lower_rates, turn_skew, read_rates,
-    foretell, lay_own, begin_assemblies, write_poses, move_assemblies, write_velocities, arrive_assemblies,
-    ready_assemblies,
+    foretell, lay_own, begin_assemblies, place_repaired, write_poses, move_assemblies, write_velocities,
+    arrive_assemblies, ready_assemblies,
 )  # fmt: skip

@@ -18,6 +18,10 @@ def book_joints(m, t, h):
     _, stretch, late = shares(t, h)
     for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        n, rates, own = t[a + A_WIDTH], t[a + A_RATE], t[a + A_OWN]
+        for i in range(n):  # û is known to the rounding of the terms of its equations
+            for j in range(n):
+                m[t[AT_SCALE] + KINETIC] += h * abs(m[rates + i] * m[own + n * i + j] * m[rates + j])
         for i in range(t[a + A_PART_COUNT]):
             limb = t[a + A_PARTS] + i * L_SIZE
             if t[limb + L_PARAM] < 0:

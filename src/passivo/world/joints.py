@@ -93,8 +93,8 @@ class Slider(Joint):
 
 @dataclass(frozen=True)
 class Ball(Joint):
-    """Any turn about a point, given in world axes at the start. States "name.turn", a quaternion, and "name.rate" in the
-    axes of the link."""
+    """Any turn about a point, given in world axes at the start. States "name.turn", a quaternion, and "name.rate", in
+    the axes of the link."""
 
     at: Vector | None = None
 
@@ -113,7 +113,9 @@ class Free(Joint):
 
     def checked(self) -> Joint:
         if self.damping != 0.0 or self.inertia != 0.0:
-            raise ModelError(f"joint {self.name!r} is free: a drag and a mass are the link's, in add_link(..., drag=...)")
+            raise ModelError(
+                f"joint {self.name!r} is free: a drag and a mass are the link's, in add_link(..., drag=...)"
+            )
         return super().checked()
 
     @property
@@ -129,7 +131,7 @@ def kind_of(joint: Joint) -> int:
 
 
 def joint_from(data: Mapping[str, Any]) -> Joint:
-    values = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+    values: dict[str, Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
     kind = values.pop("kind")
     names = {each.__name__: each for each in KINDS}
     if kind not in names:
@@ -142,7 +144,7 @@ def checked_joints(joints: Any, link: str, parent: str | None) -> tuple[Joint, .
     given = (joints,) if isinstance(joints, Joint) else joints
     if not isinstance(given, Sequence) or not given or not all(type(joint) in KINDS for joint in given):
         raise ModelError(
-            f"link {link!r} hangs by one joint or a list of them, such as pv.Hinge(\"elbow\", axis=(0, 1, 0), at=...), "
+            f'link {link!r} hangs by one joint or a list of them, such as pv.Hinge("elbow", axis=(0, 1, 0), at=...), '
             f"not by {quoted(joints)}"
         )
     made = tuple(joint.checked() for joint in given)

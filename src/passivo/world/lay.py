@@ -11,9 +11,9 @@ from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import SOLVERS, imports
+from passivo.world.lay_assemblies import Laid, Nodes, spread
 from passivo.world.lay_beams import lay_beams
 from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK
-from passivo.world.lay_assemblies import Laid, Nodes, spread
 from passivo.world.parts import KINDS
 
 if TYPE_CHECKING:
@@ -28,8 +28,9 @@ SECTIONS = {  # of the header of the table, and of the memory
     "AT_RECEIVED": "RECEIVED", "AT_CHANGE": "CHANGE", "AT_DIFFERENCE": "DIFFERENCE", "AT_SCALE": "SCALE",
     "AT_ENERGY": "ENERGY", "AT_HEIGHT": "HEIGHT", "AT_PASSES": "ITERATION", "AT_FRAMES": "FRAMES",
     "AT_ROWS": "TIE_ROWS", "AT_BLOCKS": "BLOCKS_OF_BODIES", "AT_RIGHT": "RIGHT_SIDE",
-    "AT_RECORDED": "RECORDED", "AT_NOISE": "RECORDED_NOISE", "AT_TOUCHES": "TOUCHES", "AT_PAST": "PAST",
-    "AT_TALLY": "TALLY", "AT_FREE": "FREE", "AT_LABELS": "LABELS", "AT_EXACT": "EXACT", "AT_DEFECT": "DEFECT",
+    "AT_RECORDED": "RECORDED", "AT_NOISE": "RECORDED_NOISE", "AT_PROOF": "PROOF", "AT_TOUCHES": "TOUCHES",
+    "AT_PAST": "PAST", "AT_TALLY": "TALLY", "AT_FREE": "FREE", "AT_LABELS": "LABELS",
+    "AT_EXACT": "EXACT", "AT_DEFECT": "DEFECT",
 }  # fmt: skip
 LEAVES = """
 def advance(m, h):

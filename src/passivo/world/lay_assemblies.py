@@ -37,7 +37,8 @@ class Nodes:
         for i, limbs in enumerate(self.mechanisms):
             self.node |= {carriers[limb.body]: self.free + i for limb in limbs if limb.body}
         self.width = [6] * self.free + [sum(limb.joint.width for limb in limbs) for limbs in self.mechanisms]
-        for beam in world.beams.values():
+        self.beams = [beam for beam in world.beams.values() if beam.points(world)]
+        for beam in self.beams:
             self.node |= {carriers[point.name]: len(self.width) for point in beam.points(world)}
             self.width.append(len(beam.taps(world)) - 1)
         pairs = list(pairs)
@@ -113,8 +114,9 @@ class Laid:
         for i, limbs in enumerate(nodes.mechanisms):
             self._lay(limbs, nodes, nodes.free + i, states, params, take, figures)
         self.beams = []
-        for i, beam in enumerate(world.beams.values()):
-            self._lay_beam(beam, nodes, nodes.free + len(nodes.mechanisms) + i, take, figures)
+        places = {id(beam): nodes.free + len(nodes.mechanisms) + i for i, beam in enumerate(nodes.beams)}
+        for beam in world.beams.values():
+            self._lay_beam(beam, nodes, places.get(id(beam), -1), take, figures)
         self.start = len(table)
         for entry in self.entries:
             table += entry
@@ -173,6 +175,7 @@ class Laid:
                 parts,
                 len(limbs),
                 take(3 * n * n + T.M_ROOM * n),
+                take(n),
             ]
         )
 
@@ -180,7 +183,7 @@ class Laid:
         self, beam: WorldBeam, nodes: Nodes, node: int, take: Callable[[int], int], figures: Callable[[int], int]
     ) -> None:
         """Points of a beam are members whose columns are figures; `bending.py` makes its own matrix."""
-        n, table, first = nodes.width[node], self.table, 0
+        n, table, first = nodes.width[node] if node >= 0 else 0, self.table, 0
         own = PlacesOfBeam(beam, figures(BEAM_FIGURES), take(n * n + n))
         members, points = [], beam.points(self.world)
         for point in points:
@@ -198,8 +201,9 @@ class Laid:
             table += member
         answers = take(n), take(n)
         own.memory = take(own.room(self.world))
-        place = nodes.places[node, node]
-        self.entries.append([n, *answers, own.own, place, start, len(members), 0, 0, own.memory])
+        if node >= 0:  # without points nothing else knows of it
+            place = nodes.places[node, node]
+            self.entries.append([n, *answers, own.own, place, start, len(members), 0, 0, own.memory, take(n)])
 
     def about(self, nodes: Nodes) -> Callable[[int], list[int]]:
         """What the order of elimination says of a node."""

@@ -13,16 +13,17 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.world.assemblies import member_of
+    from passivo.world.assemblies import member_of, push_members, respond_all
     from passivo.world.bending import shift_beams
     from passivo.world.books import world_difference
     from passivo.world.collide import touch_size
     from passivo.world.contacts import add_columns, along_body, answer, invert, lay_column, slip, terms
+    from passivo.world.inertias import place_repaired
     from passivo.world.poses import spin_on
     from passivo.world.table import *
 
-HOLDS = 4  # sweeps that take velocities out of what is held
-QUIET = 1e-8  # m/s that are left
+HOLDS = 10  # sweeps that take velocities out of what is held
+QUIET = 1e-8  # m/s that are left, and slip over the step that is none
 REPAIRS = 8
 MENDED = 0.2  # of the depth, in a step
 RESERVE = 0.01  # share of the tank's cap that repair leaves to what the sweeps do not solve
@@ -30,7 +31,7 @@ SLACK = 1e-7  # metres of depth that are left alone
 
 
 def free_ends(m, t, at):
-    """Whether no tie hangs on the bodies of a contact."""
+    """Whether no tie hangs on the bodies of a contact, and no joint."""
     for side in range(2):
         c = int(m[at + K_A + side])
         if c >= 0 and (t[t[COMPONENT_TABLE] + 2 * c + 1] > 1 or member_of(t, c) >= 0):
@@ -43,7 +44,11 @@ def hold(m, t):
     normal velocity of what rests. Its joules are lost at contacts."""
     count, laid = int(m[t[AT_TALLY] + N_TOUCHES]), False
     for k in range(count):
-        m[t[AT_TOUCHES] + k * touch_size(t) + K_STILL] = 0.0
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        m[at + K_STILL] = 0.0
+        if m[at + K_STICKS] == 0.0 and m[at + K_P] > 0.0:  # at the edge of its cone, but it does not move
+            stands = abs(slip(m, at, t[AT_RIGHT], 1)) + abs(slip(m, at, t[AT_RIGHT], 2)) <= QUIET
+            m[at + K_STICKS] = 1.0 if stands else 0.0
     for s in range(HOLDS):
         moved = 0.0
         for i in range(count):
@@ -245,7 +250,25 @@ def plan_repair(m, t, h, count):
             if size != m[at + K_TO]:
                 part(m, t, at, way, size - m[at + K_TO])
                 m[at + K_TO] = size
+    if t[ASSEMBLIES] > 0:
+        answer_repair(m, t, h, count)
     return True
+
+
+def answer_repair(m, t, h, count):
+    """WAY of assemblies: how far what parts bodies moves their unknowns."""
+    vector = t[AT_FREE] + 6 * t[BODIES]
+    for i in range(6 * t[BODIES]):
+        m[vector + i] = 0.0
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_TO] > 0.0 and not free_ends(m, t, at):
+            push_members(m, t, at, vector, m[at + K_TO] / h, 0.0, 0.0)
+    respond_all(m, t, vector)
+    for k in range(t[ASSEMBLIES]):
+        a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        for i in range(t[a + A_WIDTH]):
+            m[t[a + A_WAY] + i] = m[t[a + A_ANSWER] + i]
 
 
 def part(m, t, at, way, size):
@@ -272,6 +295,8 @@ def repaired(m, t, h, share):
         spin_on(m, old + Q, new + Q, h * m[hat + 3], h * m[hat + 4], h * m[hat + 5])
         if share > 0.0:
             spin_on(m, new + Q, new + Q, share * m[way + 3], share * m[way + 4], share * m[way + 5])
+    if t[MECHANISMS] > 0:
+        place_repaired(m, t, h, share)
     shift_beams(m, t, h, share)
     steps_of(m, t)
     world_difference(m, t)
@@ -292,11 +317,9 @@ def tell_push(m, t, at, x, y, z):
     for side in range(2):
         c, jacobian = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB)
         if c >= 0:
-            told, noise = t[AT_RECORDED] + t[TOLD_WRENCHES] + 6 * c, t[AT_NOISE] + t[TOLD_WRENCHES] + 6 * c
+            told = t[AT_RECORDED] + t[TOLD_WRENCHES] + 6 * c
             for n in range(6):
-                u, v, w = m[jacobian + n] * x, m[jacobian + 6 + n] * y, m[jacobian + 12 + n] * z
-                m[told + n] += u + v + w
-                m[noise + n] += (abs(u) + abs(v) + abs(w)) / m[t[AT_NEXT]]  # the size of the step
+                m[told + n] += m[jacobian + n] * x + m[jacobian + 6 + n] * y + m[jacobian + 12 + n] * z
 
 
 def tell_contacts(m, t, h):
@@ -312,12 +335,41 @@ def tell_contacts(m, t, h):
     m[told + 7] += h * m[tally + N_FRICTION]
     m[told + 8] += h * m[tally + N_REPAIR]
     m[told + 9] += h * m[tally + N_DEBIT]
-    for r in range(t[ROW_COUNT]):  # a repair is worth the difference of two places: known to rounding of these
-        m[t[AT_NOISE] + t[TOLD_CONTACTS] + 8] += m[t[AT_SCALE] + r]
+
+
+def tell_noise(m, t, h):
+    """What rounding is worth in these records, for an audit. Positions are known to that of the farthest: so are gaps,
+    and over the step slips, and impulses are what answers a slip. Joules are known to rounding of the rows."""
+    noise, far, joules = t[AT_NOISE] + t[TOLD_CONTACTS], 0.0, 0.0
+    for c in range(t[BODIES]):
+        s, size = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE], m[t[AT_REACH] + c]
+        for k in range(3):
+            size += abs(m[s + k])
+        far = max(far, size)
+    for r in range(t[ROW_COUNT]):
+        joules += m[t[AT_SCALE] + r]
+    m[noise + 1] += far
+    m[noise + 2] += far / h
+    for i in range(6, 10):
+        m[noise + i] += joules
+    for k in range(int(m[t[AT_TALLY] + N_TOUCHES])):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_P] <= 0.0:
+            continue
+        for i in range(3):
+            force = (abs(m[at + K_P + i]) + far / (h * m[at + K_D + 4 * i])) / h
+            if i == 0:
+                m[noise + 3] += force
+            for side in range(2):
+                c, row = int(m[at + K_A + side]), at + (K_JA if side == 0 else K_JB) + 6 * i
+                if c >= 0:
+                    for n in range(6):
+                        m[t[AT_NOISE] + t[TOLD_WRENCHES] + 6 * c + n] += abs(m[row + n]) * force
 
 
 INLINE = (free_ends, mass_of, steps_of)
 KERNELS = (
-    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, plan_repair, repaired,
-    repair, tell_contacts,
+    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, answer_repair,
+    plan_repair, repaired,
+    repair, tell_noise, tell_contacts,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """Mechanisms: where the limbs of a tree of joints are, and how they move with the rates of the joints. Kernels.
 
 A limb is a joint and what it carries. In a step with rates û the limb l with its parent p turns by θ_l in its own axes,
-`exp θ_l = exp(G'θ_p) exp(h û a)`, G the turn between both at the start; as quaternions (cos |θ|/2, k θ), k = sin(|θ|/2)/|θ|,
+`exp θ_l = exp(G'θ_p) exp(h û a)`, G the turn between both at the start; as quaternions (c, k θ), k = sin(|θ|/2)/|θ|,
 
     k_l θ_l = c_j k_p G'θ_p + c_p k_j h û a + k_p k_j G'θ_p × h û a,     ΔR r = R E (θ × r) as in `poses.py`.
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def place_limbs(m, t, a, state, reach):
-    """Coordinates `reach` seconds after those of a state, at the rates RATE of the assembly, and where its limbs are."""
+    """Where the limbs are `reach` seconds after a state, at the rates RATE; and their coordinates."""
     for k in range(t[a + A_PART_COUNT]):
         limb = t[a + A_PARTS] + k * L_SIZE
         at, u = t[limb + L_AT], t[a + A_RATE] + t[limb + L_FIRST]
@@ -230,7 +230,7 @@ def swing_limb(m, t, h, limb, rates):
 
 
 def shift_limb(m, t, h, limb, speed):
-    """Columns of the velocity: Δx = Δx_p + ΔR_p c − ΔR r, c the joint in the axes of the parent, r in its own. On a rail
+    """Columns of the velocity: Δx = Δx_p + ΔR_p c − ΔR r, c the joint in the axes of the parent, r in its own. On rails
     c moves: Δ(R_p c) is the mean of R_p times Δc, and ΔR_p times the mean of c."""
     at, figures, parent, columns = t[limb + L_AT], t[limb + L_FIGURES], t[limb + L_PARENT], t[limb + L_COLUMNS]
     base, first = t[parent + L_AT] if parent >= 0 else 0, t[limb + L_COUNT] - t[limb + L_WIDTH]

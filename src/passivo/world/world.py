@@ -12,7 +12,7 @@ import numpy as np
 from passivo.errors import InputError, ModelError, quoted
 from passivo.model.beam import Beam
 from passivo.model.ports import Port
-from passivo.model.system import Model, checked_name, number
+from passivo.model.system import Model, checked_name
 from passivo.world import bonds, energies
 from passivo.world.beams import BEAM_PARAMETERS, BeamPoint, WorldBeam, beam_of
 from passivo.world.bound import Bound
@@ -32,12 +32,11 @@ from passivo.world.parts import (
     Point,
     Tap,
     check_moments,
-    checked_inertia,
 )
 from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
-from passivo.world.shapes import HeightField, Shape
-from passivo.world.touching import Touching, shapes_of
+from passivo.world.shapes import Shape
+from passivo.world.touching import Touching
 
 SHOWN = 2  # bodies in a picture of a run
 
@@ -115,7 +114,9 @@ class World(Read, Bound, Hung, Touching, Model):
         friction, restitution  of its surface
         """
         name = self._new_name(name)
-        shapes, amounts, surface = self._weighed(name, "body", shape, mass, inertia, (drag, spin_drag), friction, restitution)
+        shapes, amounts, surface = self._weighed(
+            name, "body", shape, mass, inertia, (drag, spin_drag), friction, restitution
+        )
         body = Body(
             name,
             checked_vector(position, f"the position of body {name!r}"),
@@ -252,9 +253,10 @@ class World(Read, Bound, Hung, Touching, Model):
                     )
                 if body in self.hung:
                     joint = self.links[body].joints[-1]
+                    first, rate = next(iter(joint.coordinates)), next(iter(joint.rates))
                     raise InputError(
                         f"{name!r} follows from joints; put their coordinates, such as "
-                        f"'{joint.name}.{next(iter(joint.coordinates))}', and rates '{joint.name}.{next(iter(joint.rates))}'"
+                        f"'{joint.name}.{first}', and rates, such as '{joint.name}.{rate}'"
                     )
                 if name not in (*self.names.seen, "tank"):
                     raise InputError(
@@ -390,7 +392,8 @@ class World(Read, Bound, Hung, Touching, Model):
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
             "taps": [[tap.body, tap.width] for tap in self.taps.values()],
             "links": [
-                [link.name, link.parent, [type(joint).__name__ for joint in link.joints]] for link in self.links.values()
+                [link.name, link.parent, [type(joint).__name__ for joint in link.joints]]
+                for link in self.links.values()
             ],
             "beams": [[beam.name, beam.skeleton(self)] for beam in self.beams.values()],
             "touching": self._touching() if self.touches else [],
