@@ -259,6 +259,29 @@ def test_what_lies_on_a_beam_comes_to_rest_and_stays():
     assert run["bar.w2"].values[-1] == pytest.approx(-bent, rel=0.15)  # the box is wide, and its load spread
 
 
+def test_a_beam_a_link_and_a_body_in_one_world():
+    """Nodes of a beam, joint coordinates and poses in one system, tied to each other and in contact."""
+    world = pv.World(contact=True)
+    bar = world.add_beam("bar", pv.Beam(0.5, 4, **ALUMINIUM, origin=(0, 0, 0.3)))
+    end = bar.node(4, shape=pv.Box(0.1, 0.06, 0.003), friction=0.5)
+    hinge = pv.Hinge("hinge", axis=(0, 1, 0), at=(0.8, 0, 0.42), damping=0.01)
+    link = world.add_link("link", None, hinge, pv.Capsule(0.01, 0.3), 0.2, position=(0.65, 0, 0.42),
+                          orientation=(np.sqrt(0.5), 0, np.sqrt(0.5), 0), friction=0.5)  # fmt: skip
+    box = world.add_body("box", pv.Box(0.04, 0.04, 0.04), 0.1, position=(0.3, 0, 0.2))
+    world.add_spring("one", box, bar.node(2), 100.0, 0.1, length=0.1)
+    world.add_spring("two", box, link.point(0, 0, 0.1), 30.0, 0.05)
+    world.add_ball("hang", box.point(0, 0, 0.02), bar.at(0.2).here(0.3, 0, 0.22), stiffness=1e4, damping=0.5)
+    part, met = compiled(world), 0
+    for k in range(90):
+        part.step(dt=1e-3 * (1.5 + 0.3 * np.sin(k)))
+        gain, rounding = created(part)
+        assert (np.abs(gain) <= rounding).all(), k
+        met += part.memory[part.module.TALLY + 10] > 0
+    assert met > 3 and part.verdict.passive
+    assert model_from(world.describe()).describe() == world.describe()
+    assert end.beam == "bar"
+
+
 # -- in a network -----------------------------------------------------------------------------------------------------
 
 
@@ -300,7 +323,11 @@ def test_runs_are_saved_loaded_audited_and_copied(tmp_path):
     audit = loaded.audit()
     assert audit.ok, audit
     assert loaded["bar.deflection"].attrs["units"] == "m" and loaded["bar.turn"].attrs["units"] == "rad"
-    assert loaded["bar.w3"].attrs["units"] == "m" and loaded["bar.w3_rate"].attrs["units"] == "m/s"
+    assert (
+        loaded["bar.turn_rate"].attrs["units"] == "rad/s"
+        and loaded["bar.w3"].attrs["units"] == "m"
+        and loaded["bar.w3_rate"].attrs["units"] == "m/s"
+    )
     loaded.arrays["states"][5, world.states.index("bar.w3")] += 1e-6
     assert not loaded.audit().ok
     for twin in (model_from(world.describe()), copy.deepcopy(world), pickle.loads(pickle.dumps(world))):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -54,7 +55,7 @@ class Bent:
     def pieces(self, time: float) -> Iterator[tuple[Box, np.ndarray, np.ndarray]]:
         """A box for each piece, its axes and its place."""
         line, across = self.line(time), np.cross(self.beam.up, self.beam.along)
-        for a, b in zip(line[:-1], line[1:]):
+        for a, b in pairwise(line):
             way = b - a
             length = float(np.linalg.norm(way))
             x = way / length

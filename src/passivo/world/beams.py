@@ -15,7 +15,7 @@ from passivo.model.beam import ENDS, Beam
 from passivo.model.system import number
 from passivo.world import bonds
 from passivo.world.parts import ORIGIN, Body
-from passivo.world.rotation import matrix_of
+from passivo.world.rotation import checked_vector, matrix_of
 from passivo.world.shapes import Quaternion, Shape, Vector
 
 if TYPE_CHECKING:
@@ -216,7 +216,7 @@ class WorldBeam:
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any], world: World) -> WorldBeam:
-        given = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
+        given: Any = {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
         return cls(**given, world=world)
 
     def __repr__(self) -> str:
@@ -238,10 +238,9 @@ def beam_of(world: World, name: str, beam: Any) -> tuple[WorldBeam, dict[str, fl
         )
     assert all(end in ENDS for end in beam.ends)
     height = float(np.sqrt(12 * beam.moment / beam.area))
-    kept = WorldBeam(
-        name, beam.length, beam.elements, beam.ends, beam.origin, beam.along, beam.up,
-        (beam.area / height, height), world,
-    )  # fmt: skip
+    origin, along, up = (checked_vector(way, f"an axis of beam {name!r}") for way in (beam.origin, beam.along, beam.up))
+    section = (beam.area / height, height)
+    kept = WorldBeam(name, beam.length, beam.elements, beam.ends, origin, along, up, section, world)
     values = (
         beam.density * beam.area * beam.length * beam.params["mass"],
         beam.young * beam.moment * beam.params["stiffness"],

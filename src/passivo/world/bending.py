@@ -43,9 +43,9 @@ def begin_beams(m, t, h):
         e = entry_of(t, k)
         own, rows, used = after(t, t[e + E_TABLE]), t[e + E_ROWS], t[e + E_USED]
         ready_beam(m, t, e)
-        if not beam_known_factors(m, own, h):
-            if not beam_make_factors(m, own, h) or not lay_answers(m, t, e, h):
-                return UNCONVERGED
+        known = beam_known_factors(m, own, h)
+        if not known and not (beam_make_factors(m, own, h) and lay_answers(m, t, e, h)):
+            return UNCONVERGED
         for i in range(rows):
             m[used + i] = 0.0
         m[used + rows] = weight(m, t, e)
@@ -187,7 +187,7 @@ def place_points(m, t, state):
         own, x, n = after(t, t[e + E_TABLE]), state + t[e + E_STATE], t[e + E_COORDINATES]
         for i in range(t[e + E_POINTS]):
             point = t[e + E_POINT_TABLE] + O_SIZE * i
-            c, way = t[point + O_BODY], t[e + E_APART]
+            c = t[point + O_BODY]
             s = state + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
             take_twist(m, t, own, point, x, s + V)
             for j in range(3):

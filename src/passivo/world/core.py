@@ -70,7 +70,11 @@ def core_text(engine: str, solver: str) -> str:
     beams, rest = beam_pieces()
     kernels = {kernel.__name__: kernel for kernel in kernels}.values()
     return assemble(
-        "The step of worlds", engine, [inner, beams], [*rest, *kernels], cores.HEADER + HEADER if engine == "numba" else PLAIN_HEADER
+        "The step of worlds",
+        engine,
+        [inner, beams],
+        [*rest, *kernels],
+        cores.HEADER + HEADER if engine == "numba" else PLAIN_HEADER,
     )
 
 

@@ -66,9 +66,7 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
     arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
     far = float(np.abs(states[:, places]).max(initial=0.0)) + max(arms, default=0.0)
     result = np.zeros(len(world.states))
-    beams = {
-        point.name: beam.length / beam.elements for beam in world.beams.values() for point in beam.points(world)
-    }
+    beams = {point.name: beam.length / beam.elements for beam in world.beams.values() for point in beam.points(world)}
     for beam in world.beams.values():
         own = [columns[state] for state in beam.states]
         factors = params[f"{beam.name}.mass"], params[f"{beam.name}.bending"]
@@ -95,7 +93,9 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
         speed = np.linalg.norm(states[:, own["velocity"]], axis=1).max(initial=0.0) + weight * step
         joules += params.get(f"{name}.mass", 0.0) * (speed * speed + weight * far)
     for beam in world.beams.values():
-        speed = np.abs(states[:, [columns[state] for state in beam.groups[f"{beam.name}.deflection_rate"]]]).max(initial=0.0)
+        speed = np.abs(states[:, [columns[state] for state in beam.groups[f"{beam.name}.deflection_rate"]]]).max(
+            initial=0.0
+        )
         joules += params[f"{beam.name}.mass"] * ((speed + weight * step) ** 2 + weight * far)
     if world.touches:
         result[columns["tank"]] = joules

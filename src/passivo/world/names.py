@@ -65,10 +65,6 @@ UNITS = {
     "bending": "N m²",
     "mass_damping": "1/s",
     "stiffness_damping": "s",
-    "deflection": "m",
-    "turn": "rad",
-    "deflection_rate": "m/s",
-    "turn_rate": "rad/s",
 }
 
 
@@ -140,6 +136,7 @@ class Names:
         if name == "tank":
             return UNITS[name]
         for beam in self.beams:
+            name = beam.groups.get(name, (name,))[0]
             if name.startswith(f"{beam.name}.") and name.split(".")[1] in beam.unit.units:
                 return str(beam.unit.units[name.split(".")[1]])
         words = [part.partition("_")[2] if part.startswith(EARLIER) else part for part in name.split(".")[:0:-1]]

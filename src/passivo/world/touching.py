@@ -170,7 +170,9 @@ class Touching:
         links = (body for body in self.bodies.values() if isinstance(body, Link))
         joined |= {_pair(link.name, link.parent): False for link in links if link.parent is not None}
         told = {key: pair.collide for key, pair in self.pairs.items() if pair.collide is not None}
-        along = [body for body in self.bodies.values() if not body.massive]  # points of one beam do not touch each other
+        along = [
+            body for body in self.bodies.values() if not body.massive
+        ]  # points of one beam do not touch each other
         bent = {
             (min(a.name, b.name), max(a.name, b.name)): False
             for a, b in combinations(along, 2)
