@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 
@@ -14,7 +15,7 @@ from verify.measure import Drift, Result, drift, measure
 from verify.methods import all_methods, reason_against
 from verify.problems import PROBLEMS
 
-TASKS_EACH = 40  # of a process, before another takes its place: what was compiled stays, some 50 MB each time
+TASKS_EACH = 60  # of a process, before all are started anew: what was compiled stays, some 50 MB each time
 
 
 def task(kind: str, title: str, name: str) -> Result | Drift | str:
@@ -30,6 +31,12 @@ def task(kind: str, title: str, name: str) -> Result | Drift | str:
         return "" if refused else f"refused: {error}"
     except Exception as error:  # told with the others at the end, not in their place
         return f"{type(error).__name__}: {error}"
+
+
+def timed(kind: str, title: str, name: str) -> tuple[Result | Drift | str, float]:
+    """A measurement, and the processor time it took in seconds."""
+    begin = time.process_time()
+    return task(kind, title, name), time.process_time() - begin
 
 
 def tasks(methods: list[str], problems: list[str]) -> list[tuple[str, str, str]]:
@@ -52,13 +59,15 @@ def measure_all(
     work = tasks(methods, problems)
     answers: dict[tuple[str, str, str], Result | Drift | str] = {}
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, context, max_tasks_per_child=TASKS_EACH) as pool:
-        waiting = {pool.submit(task, *item): item for item in work}
-        for done, future in enumerate(as_completed(waiting), start=1):
-            item = waiting[future]
-            answers[item] = future.result()
-            what = "the closed run" if item[0] == "drift" else "order and balance"
-            console.print(f"[{done}/{len(work)}] {item[1]} on {item[2]}: {what}", markup=False, highlight=False)
+    for first in range(0, len(work), TASKS_EACH * jobs):  # in Python 3.11 `max_tasks_per_child` may stop them all
+        with ProcessPoolExecutor(jobs, context) as pool:
+            waiting = {pool.submit(timed, *item): item for item in work[first : first + TASKS_EACH * jobs]}
+            for future in as_completed(waiting):
+                item = waiting[future]
+                answers[item], seconds = future.result()
+                what = "the closed run" if item[0] == "drift" else "order and balance"
+                line = f"[{len(answers)}/{len(work)}] {item[1]} on {item[2]}: {what}, {seconds:.1f} s"
+                console.print(line, markup=False, highlight=False)
     results: dict[str, dict[str, Result]] = {title: {} for title in methods}
     troubles = []
     for (_, title, name), answer in ((item, answers[item]) for item in reversed(work)):

@@ -4,6 +4,7 @@ import contextlib
 import importlib
 import json
 import re
+import shlex
 import signal
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,8 +12,11 @@ from types import SimpleNamespace
 import pytest
 
 import passivo as pv
+from passivo.cli import commands  # noqa: F401 - registers all commands
 from passivo.cli.app import EXAMPLES, execute
 from passivo.cli.options import complete_saved
+from passivo.reproduce import figure as figure_module
+from passivo.reproduce.figure import figures
 from passivo.run.painter import Painter
 from passivo.scenario.scenario import Scenario
 
@@ -399,6 +403,23 @@ def test_reproduce(capsys):
     code, out, _ = call(capsys, "reproduce", "borghesan-fig3", "--set", "step=2e-3", "--json")
     assert code == 0 and json.loads(out)[0]["holds"] and len(json.loads(out)[0]["statements"]) == 1
     assert "borghesan-fig3" in call(capsys, "reproduce", "--list")[1]
+
+
+def test_all_figures_are_made_at_one_word(capsys, monkeypatch):
+    """Of two: each of them all has a test of its own."""
+    two = {name: figures()[name] for name in ("borghesan-fig3", "kim-fig2")}
+    monkeypatch.setattr(figure_module, "figures", lambda: two)
+    code, out, _ = call(capsys, "reproduce", "all", "--json")
+    assert code == 0 and [found["name"] for found in json.loads(out)] == [*two]
+    assert {path.stem for path in Path("out").iterdir()} == set(two)
+
+
+@pytest.mark.parametrize("line", EXAMPLES["compare"])
+def test_every_example_of_compare_runs(line, capsys):
+    """The others are run by a shell; here all methods take seconds, and not the minutes it takes to compile them."""
+    code, out, err = call(capsys, *shlex.split(line)[1:])
+    assert code in (0, 1) and err == "" and out
+    assert f"\n    {line}\n" in call(capsys, "compare", "--help")[1] + "\n"
 
 
 def test_version(capsys):

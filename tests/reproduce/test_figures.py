@@ -16,9 +16,17 @@ from passivo.world.rotation import matrix_of
 SLOW = ("borghesan-fig11",)  # has a test of its own
 
 
+class Made(dict[str, Outcome]):
+    """Each figure is made once, when a test asks for it: workers that share these tests share the work."""
+
+    def __missing__(self, name: str) -> Outcome:
+        self[name] = figure(name).reproduce()
+        return self[name]
+
+
 @pytest.fixture(scope="module")
-def made() -> dict[str, Outcome]:
-    return {name: item.reproduce() for name, item in figures().items() if name not in SLOW}
+def made() -> Made:
+    return Made()
 
 
 def found(outcome: Outcome, text: str) -> float:

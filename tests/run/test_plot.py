@@ -155,6 +155,7 @@ assert not {"matplotlib.pyplot", "xarray", "pandas"} & set(sys.modules)
 def test_legends_are_read_row_by_row():
     assert draw.by_rows("abcde", 2) == ["a", "c", "e", "b", "d"], "three rows: a b, c d, e"
     assert draw.columns_of(["abc", "abcdefgh", "abc"], 25) == 2 and draw.columns_of(["a" * 50], 20) == 1
+    assert draw.columns_of(["abc"] * 4, 30) == 2, "two and two, not three and one"
 
 
 def test_what_a_port_gives_is_named_by_its_kind():

@@ -41,7 +41,7 @@ ROUNDOFF = "≈ 0"
     passivo compare oscillator --methods all
     passivo compare pendulum --methods AVF,ImplicitMidpoint,RK4 --step 0.2
     passivo compare oscillator --methods AVF,RK4 --input "force=5*sin(50*t)"
-    passivo compare kepler --methods "AVF, {name: Collocation, stages: 3}"
+    passivo compare pendulum --methods "AVF, {name: Collocation, stages: 3}"
 """)
 def compare(
     scenario: ScenarioArgument,

@@ -29,7 +29,7 @@ def complete_figure(incomplete: str) -> list[str]:
     passivo reproduce --list
     passivo reproduce borghesan-fig3
     passivo reproduce borghesan-fig3 --set step=2e-3 --out figures
-    passivo reproduce all --json
+    passivo reproduce kim-fig1 --json
 """)
 def reproduce(
     name: Annotated[

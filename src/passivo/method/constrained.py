@@ -432,6 +432,16 @@ def check_separable(form: Form) -> None:
 # -- ConstrainedGradient ---------------------------------------------------------------------------------------------
 
 
+def predict(m, h):
+    """No increments and no multipliers: the first correction finds both together, to first order. Explicit Euler would
+    fall across the bars, and to come back to next to nothing takes iterations next to rest."""
+    for i in range(UNKNOWNS):
+        m[UNKNOWN + i] = 0.0
+
+
+NEWTON = tuple(kernel for kernel in newton.KERNELS if kernel is not newton.predict)
+
+
 @dataclass(frozen=True)
 class ConstrainedGradient(AVF):
     """Discrete gradient with constraints (spec 3.6): `Δr = h ∂̄H/∂p`, `Δp = h (−∂̄H/∂r − Ḡ'λ − B ∂̄H/∂p + U(r_m) u)`,
@@ -447,7 +457,7 @@ class ConstrainedGradient(AVF):
     preserves: ClassVar = ("energy", "constraints")
     applies: ClassVar = "constraints"
     composes: ClassVar = 4  # across the constraints a step turns p round: it is near a reflection, not the identity
-    kernels: ClassVar = (*newton.KERNELS, brace, off, ready, finish, stroke, advance)
+    kernels: ClassVar = (*NEWTON, predict, brace, off, ready, finish, stroke, advance)
     keeps_constraints: ClassVar = True
 
     def recorded(self, model: Model) -> tuple[str, ...]:

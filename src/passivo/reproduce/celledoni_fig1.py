@@ -42,9 +42,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         for axis, rest, (name, run) in zip(above, below, runs.items()):
             axis.plot(run.time, given[name], "o-", color=COLOURS[1], label="taken by the controller")
             axis.plot(run.time, change[name], "s-", color=COLOURS[0], label="H(t) − H(0)")
-            axis.text(
-                0.98, 0.5, f"{name} kinematics", transform=axis.transAxes, ha="right", va="center", color="#444444"
-            )
+            axis.set_title(f"{name} kinematics", loc="right", color="#444444")
             rest.plot(run.time, change[name] + given[name], ".-", color=COLOURS[2])
             rest.set_xlabel("time [s]")
         above[0].set_ylabel("energy [J]")

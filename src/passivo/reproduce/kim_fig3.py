@@ -93,7 +93,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         above.set_ylabel("energy / start − 1 [%]")
         below.set_ylim(LEAST, 1.0)
         decades(below.yaxis, LEAST, 1.0)
-        below.set_ylabel("largest so far [1]\n(logarithmic)")
+        below.set_ylabel("largest |energy / start − 1|\nso far (logarithmic)")
         below.set_xlabel("time [s]")
         legend(above)
         headline(picture, f"A body on an SO(3) spring, turned by {p['turn']:g}° and let go with a spin")

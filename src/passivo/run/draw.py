@@ -30,7 +30,8 @@ MOST_POINTS = 4000
 FEW_POINTS = 40
 LONGEST = 40
 LONGEST_LABEL = 18  # letters beside a low axis
-ROOM = 64  # letters above an axis
+ROOM = 64  # letters above an axis of a run's picture
+LETTERS = 16  # above an inch of the place that Matplotlib first gives an axis
 MOST_PARTS = 4
 DASHED, DOTTED = (0, (4, 2)), (0, (1, 1.5))
 STYLE: Any = {
@@ -237,11 +238,12 @@ def ramp(count: int) -> list[tuple[float, float, float]]:
     return list(zip(red.tolist(), green.tolist(), blue.tolist()))
 
 
-def legend(axis: Any, room: int = ROOM) -> None:
+def legend(axis: Any, room: int | None = None) -> None:
     """Names above the axis, where no line can run through them, in rows that are no wider than the axis."""
     handles, labels = axis.get_legend_handles_labels()
     if handles:
-        columns = columns_of(labels, room)
+        inches = axis.bbox.width / axis.figure.dpi
+        columns = columns_of(labels, room or int(LETTERS * inches))
         axis.legend(
             by_rows(handles, columns), by_rows(labels, columns),
             loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns,
@@ -250,10 +252,12 @@ def legend(axis: Any, room: int = ROOM) -> None:
 
 
 def columns_of(labels: Sequence[str], most: int) -> int:
-    """How many columns of a legend fit into a width of `most` letters."""
+    """How many columns of a legend fit into a width of `most` letters; rows are about equally full."""
     widths = [len(label) + 7 for label in labels]
     fits = lambda count: sum(max(widths[k::count]) for k in range(count)) <= most  # noqa: E731
-    return next((count for count in range(len(widths), 1, -1) if fits(count)), 1)
+    widest = next((count for count in range(len(widths), 1, -1) if fits(count)), 1)
+    even = ceil(len(widths) / ceil(len(widths) / widest))
+    return even if fits(even) else widest
 
 
 def by_rows(entries: Sequence[Any], columns: int) -> list[Any]:
