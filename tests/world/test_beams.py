@@ -289,14 +289,14 @@ def test_beam_box_coupling_and_a_device_of_another_rate_are_passive():
     """World at 1 kHz, device at 4 kHz: the coupling knows what it creates, and the device's damping takes more."""
     net = touched({**PARAMS, "elements": 5.0})
     run = pv.simulate(
-        net, until=0.5, inputs={"device.fingers": lambda t: (0, 0, -0.2 * np.sin(12 * t))}, engine="python"
+        net, until=0.12, inputs={"device.fingers": lambda t: (0, 0, -0.4 * np.sin(25 * t))}, engine="python"
     )
     assert run.verdict.kind == "booked" and run.verdict.passive
     assert run.verdict.parts["beam"].kind == run.verdict.parts["device"].kind == "exact"
     assert abs(run.verdict.unnoticed) < 1e-13
     total = run.ledger.sel(part="total")
     assert (total.stored - total.stored[0] - total.work).max() <= 1e-13
-    assert float(abs(run["beam.bar.deflection"]).max()) > 0.005
+    assert float(abs(run["beam.bar.deflection"]).max()) > 0.002
     assert run.runs["device"].steps == 4 * run.runs["beam"].steps
 
 
