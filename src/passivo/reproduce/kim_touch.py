@@ -110,7 +110,7 @@ def ours(p: Mapping[str, float]) -> str:
     return (
         "The paper's text lost its dimensions, and it has a person at an Omega 3. Ours: the beam of Fig. 12, a square "
         f"box of {1e3 * p['box']:g} mm and {1e3 * p['mass']:g} g on a spring of {p['spring']:g} N/m at its end, a "
-        f"coupling of {p['coupling']:g} N/m, a handle of {1e3 * p['handle']:g} g with {p['drag']:g} N s/m, held by fingers "
-        f"of {p['hand']:g} N/m and {p['damper']:g} N s/m that go down slowly and up fast, twice. Beam and box step every "
-        f"{1e3 * p['step']:g} ms, the device every {1e3 * p['device']:g} ms. "
+        f"coupling of {p['coupling']:g} N/m, a handle of {1e3 * p['handle']:g} g with {p['drag']:g} N s/m, and fingers "
+        f"of {p['hand']:g} N/m and {p['damper']:g} N s/m that hold it and go down slowly and up fast, twice. Beam and "
+        f"box step every {1e3 * p['step']:g} ms, the device every {1e3 * p['device']:g} ms. "
     )
