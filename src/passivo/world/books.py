@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.advance import lead, shares
     from passivo.world.bending import difference_beams, energy_beams
+    from passivo.world.cords import difference_of_cords, energy_of_cords, output_of_cords
     from passivo.world.joint_books import differ_joints, store_joints
     from passivo.world.poses import frames, inertia, spin_on, turn, twist
     from passivo.world.table import *
@@ -169,6 +170,7 @@ def world_difference(m, t):
         m[t[AT_DIFFERENCE] + KINETIC] += 0.5 * twice
     difference_beams(m, t)
     differ_joints(m, t)
+    difference_of_cords(m, t)
     if t[CONTACTS]:
         m[t[AT_DIFFERENCE] + t[REPAIR_ROW]] = m[t[AT_STEP] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
@@ -238,6 +240,7 @@ def world_energy(m, t):
         m[t[AT_ENERGY] + KINETIC] += 0.5 * twice
     energy_beams(m, t)
     store_joints(m, t)
+    energy_of_cords(m, t)
     if t[CONTACTS]:
         m[t[AT_ENERGY] + t[REPAIR_ROW]] = m[t[AT_STATE] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
@@ -273,6 +276,7 @@ def world_output(m, t):
             m[y + i] = m[s + V + i] + m[row] * u + m[row + 1] * v + m[row + 2] * w
             if t[tap + 3] == 6:
                 m[y + 3 + i] = m[row] * p + m[row + 1] * q + m[row + 2] * r
+    output_of_cords(m, t)
     if t[CARRIERS] > t[BODIES]:
         pull_anchors(m, t)
 

@@ -19,6 +19,8 @@ from passivo.world import (
     books,
     collide,
     contacts,
+    cord_table,
+    cords,
     debit,
     exact,
     fields,
@@ -28,15 +30,17 @@ from passivo.world import (
     lemke,
     poses,
     repair,
+    routes,
     surfaces,
     table,
+    taut,
     ties,
     trees,
 )
 
 FILES = (
-    poses, ties, trees, assemblies, bending, blocks, inertias, surfaces, collide, fields, contacts, joint_books, books,
-    debit, repair, advance,
+    poses, ties, trees, taut, routes, cords, assemblies, bending, blocks, inertias, surfaces, collide, fields, contacts,
+    joint_books, books, debit, repair, advance,
 )  # fmt: skip
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
@@ -65,7 +69,7 @@ def imports(engine: str, solver: str) -> str:
 def core_text(engine: str, solver: str) -> str:
     """All kernels, those of the solver in place of the sweeps."""
     files = (*FILES, *SOLVERS[solver])
-    inner = Piece(numbers_of(table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
+    inner = Piece(numbers_of(table, cord_table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
     kernels = [kernel for file in files for kernel in (*file.KERNELS, *getattr(file, "ENTRIES", ()))]
     beams, rest = beam_pieces()
     kernels = {kernel.__name__: kernel for kernel in kernels}.values()

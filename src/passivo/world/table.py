@@ -85,11 +85,15 @@ RESPOND_TABLE = 73  # for each body: where the nodes stand that hang together wi
 LINKED = 74  # blocks of two bodies of which one is a member of an assembly
 LINKED_TABLE = 75
 SPRING_ROW = 76  # of the ledger
-MECHANISMS = 77  # of the assemblies, the first ones; the others are beams (`bending.py`)
-BEAMS = 78
-BEAM_TABLE = 79
-BEAM_ROW = 80  # of the ledger
-HEADER = 81
+CORDS = 77  # tendons and stops of joints (`cord_table.py`)
+CORD_TABLE = 78
+COMMANDS = 79
+COMMAND_TABLE = 80  # of each its state and its input
+MECHANISMS = 81  # of the assemblies, the first ones; the others are beams (`bending.py`)
+BEAMS = 82
+BEAM_TABLE = 83
+BEAM_ROW = 84  # of the ledger
+HEADER = 85
 
 EPSILON = 2.0**-52
 
