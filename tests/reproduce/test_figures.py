@@ -199,6 +199,8 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("kim-fig12", {"until": 0.1, "elements": 3.0, "step": 2e-3}),
         ("kim-fig13", {"until": 0.1, "elements": 3.0, "height": 0.006}),
         ("kim-fig14", {"until": 0.1, "elements": 3.0, "young": 2e9}),
+        ("kim-fig15", {"until": 0.05, "elements": 3.0, "drag": 0.05, "mass": 0.2}),
+        ("kim-fig16", {"until": 0.05, "elements": 3.0, "step": 2e-3, "coupling": 300.0}),
         ("kim-fig17", {"tendon": 1e5}),
         ("kim-fig18", {"until": 0.05, "tendon": 1e5}),
         ("kim-fig19", {"until": 0.05, "tendon": 1e5}),
