@@ -308,7 +308,8 @@ def test_a_finger_a_beam_and_a_body_in_one_world():
     """Tendons, bending, springs and contact, one ledger: exact."""
     world = finger()
     world.add_tendon("flexor", {"base": 0.01, "tip": "0.008*cos(tip)"}, 1e5, 1.0, pretension=20.0)
-    bar = world.add_beam("bar", pv.Beam(0.3, 4, young=70e9, density=2700.0, section=(0.02, 0.002)), position=(-0.1, 0, -0.3))
+    shape = pv.Beam(0.3, 4, young=70e9, density=2700.0, section=(0.02, 0.002), origin=(-0.1, 0, -0.3))
+    bar = world.add_beam("bar", shape)
     load = world.add_body("load", pv.Box(0.04, 0.04, 0.04), 0.1, position=(0.2, 0, -0.2))
     world.add_spring("line", load, bar.node(4), 200.0, 0.1)
     world.add_spring("cord", world.links["lower"].point(0, 0, -0.04), load.point(-0.02, 0, 0), 100.0, 0.1, length=0.1)

@@ -22,7 +22,7 @@ from passivo.run.simulate import simulate
 from passivo.world.world import World
 
 PARAMS = {
-    "tendon": 1e6, "open": -0.02, "shut": 0.045, "mass": 0.15, "damping": 2.0, "hand_mass": 0.4, "hand_damping": 5.0,
+    "tendon": 1e6, "open": -0.02, "shut": 0.042, "mass": 0.15, "damping": 2.0, "hand_mass": 0.4, "hand_damping": 5.0,
     "hand_stiffness": 300.0, "step": 1e-3, "device_step": 2.5e-4, "until": 4.0,
 }  # fmt: skip
 LINKS = ("proximal", "middle", "distal")
