@@ -25,6 +25,7 @@ PARAMS = {
     "tendon": 1e6, "open": -0.02, "shut": 0.042, "mass": 0.15, "damping": 2.0, "hand_mass": 0.4, "hand_damping": 5.0,
     "hand_stiffness": 300.0, "step": 1e-3, "device_step": 2.5e-4, "until": 4.0,
 }  # fmt: skip
+STYLES = ("-", "--", ":")  # of fingers that press alike
 LINKS = ("proximal", "middle", "distal")
 STRONGEST = 12.0  # N, of the paper's device
 CLOSE, CLOSING, LET_GO, OPENING = 0.3, 1.2, 2.6, 0.9
@@ -65,7 +66,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         for i, finger in enumerate(FINGERS):
             forces = [np.nan_to_num(world[f"{finger}_{link}.contact_force"].values) for link in LINKS]
             pressed = sum(np.linalg.norm(force, axis=1) for force in forces)
-            axes[2].plot(world.time, pressed, color=COLOURS[2 + i], label=f"contacts of finger {finger}")
+            axes[2].plot(world.time, pressed, STYLES[i], color=COLOURS[2 + i], label=f"contacts of finger {finger}")
         axes[2].set_ylabel("force [N]")
         axes[2].set_xlabel("time [s]")
         for axis in axes:
