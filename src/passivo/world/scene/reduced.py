@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from importlib import import_module
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from passivo.errors import ModelError
+from passivo.world import joints
 from passivo.world.links import Joint, Link, Pose, Unsupported, within
 from passivo.world.rotation import matrix_of
+from passivo.world.scene.names import free_name
 
 if TYPE_CHECKING:
     from passivo.world.world import World
 
-NAMES = {"hinge": "Hinge", "slide": "Slider", "ball": "Ball"}
 
-
-def hang(world: World, link: Link, pose: Pose, options: dict[str, Any], velocity: np.ndarray) -> list[Unsupported]:
-    """Add a link with its joints to the world; gives what these cannot do."""
-    if not hasattr(world, "add_link"):
-        raise ModelError(
-            f'{link.name} asks for generalised coordinates, which worlds do not have yet; say coordinates="maximal"'
-        )
-    kinds = import_module("passivo.world.joints")
-    joints, dropped = [], []
+def hang(
+    world: World, link: Link, pose: Pose, options: dict[str, Any], velocity: np.ndarray, taken: Collection[str]
+) -> list[Unsupported]:
+    """Add a link with its joints to the world; gives what these cannot do. `taken` are names that are to come."""
+    if link.joints[0].kind == "free":
+        options = {**options, "velocity": velocity, "angular_velocity": link.angular_velocity}
+    made: list[joints.Joint] = []
     for joint in link.joints:
-        if joint.kind == "free":
-            joints += kinds.free(joint.name, velocity=velocity, rate=link.angular_velocity)
-            continue
-        made, lost = _joint(getattr(kinds, NAMES[joint.kind]), joint, pose)
-        joints.append(made)
-        dropped += lost
-    parent = None if link.parent is None else world.bodies[link.parent]
-    world.add_link(link.name, parent, joints, **options)  # type: ignore[attr-defined]
-    return dropped
+        name = free_name(world, joint.name, {*taken, *(one.name for one in made)})
+        made.append(_joint(joint, name, pose))
+    parent = None if link.parent is None else world.links[link.parent]
+    world.add_link(link.name, parent, made, **options)
+    return [one for joint in link.joints for one in _dropped(joint)]
 
 
-def _joint(kind: Any, joint: Joint, pose: Pose) -> tuple[Any, list[Unsupported]]:
-    """A joint in world axes, and what of it this kind has no field for."""
-    known = {field.name for field in fields(kind)}
-    wanted = {
-        "inertia": joint.armature,
-        "damping": joint.damping,
-        "stiffness": joint.stiffness,
-        "reference": joint.reference if joint.stiffness else 0.0,
-        "range": joint.range,
-        "friction": joint.friction,
+def _joint(joint: Joint, name: str, pose: Pose) -> joints.Joint:
+    """A joint, in world axes."""
+    moves = {"damping": joint.damping, "inertia": joint.armature}
+    spring = {"stiffness": joint.stiffness, "reference": joint.reference}
+    axis: Any = matrix_of(pose[1]) @ np.array(joint.axis)
+    at: Any = within(pose, joint.anchor, pose[1])[0]
+    match joint.kind:
+        case "hinge":
+            return joints.Hinge(name, axis=axis, at=at, **moves, **spring)
+        case "slide":
+            return joints.Slider(name, axis=axis, **moves, **spring)
+        case "ball":
+            return joints.Ball(name, at=at, **moves)
+    return joints.Free(name)
+
+
+def _dropped(joint: Joint) -> list[Unsupported]:
+    """What joints of links do not have."""
+    asked = {
+        "joint range": (joint.range is not None, "links move beyond it"),
+        "dry friction": (joint.friction > 0.0, "left out"),
+        "joint spring": (joint.kind == "ball" and joint.stiffness > 0.0, "left out of a ball"),
+        "armature": (joint.kind == "free" and joint.armature > 0.0, "left out of what floats"),
+        "joint damping": (joint.kind == "free" and joint.damping > 0.0, "left out of what floats"),
     }
-    given: dict[str, Any] = {name: value for name, value in wanted.items() if name in known and value}
-    if "axis" in known:
-        given["axis"] = matrix_of(pose[1]) @ np.array(joint.axis)
-    if "at" in known:
-        given["at"] = within(pose, joint.anchor, pose[1])[0]
-    told = {"stiffness": "joint spring", "range": "joint range", "friction": "dry friction"}
-    lost = [Unsupported(told[name], (joint.name,), "left out") for name in told if wanted[name] and name not in known]
-    return kind(joint.name, **given), lost
+    return [Unsupported(kind, (joint.name,), instead) for kind, (wanted, instead) in asked.items() if wanted]
