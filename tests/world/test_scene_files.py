@@ -254,7 +254,7 @@ def test_coordinates_are_chosen_for_trees(tmp_path):
         world_of(path, {"b": "generalised"})
     with pytest.raises(ModelError, match="'maximal' or 'generalised', not 'reduced'"):
         world_of(path, "reduced")
-    assert list(world_of(path, {"a": "generalised"}).links) == ["a", "b"]
+    assert list(world_of(path, {"a": "generalised"}).links) == ["a", "b", "c"]
 
 
 # -- YAML -----------------------------------------------------------------------------------------------------------
