@@ -47,6 +47,7 @@ _WHERE = {
     "passivo.world.world": ("World",),
     "passivo.world.joints": ("Ball", "Free", "Hinge", "Slider"),
     "passivo.world.shapes": ("Box", "Capsule", "ConvexMesh", "Cylinder", "HeightField", "Sphere"),
+    "passivo.world.tendons": ("Drive",),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
     "passivo.network.sample_hold": ("PassiveSampleHold",),
@@ -181,4 +182,5 @@ if TYPE_CHECKING:
     from passivo.sweep.sweep import sweep  # noqa: F401
     from passivo.world.joints import Ball, Free, Hinge, Slider  # noqa: F401
     from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, HeightField, Sphere  # noqa: F401
+    from passivo.world.tendons import Drive  # noqa: F401
     from passivo.world.world import World  # noqa: F401

@@ -108,7 +108,7 @@ def test_passivo_runs_the_file(tmp_path, monkeypatch, capsys):
     code = execute(["run", str(URDF), "--coordinates", "generalised", "--until", "0.05"])
     said = capsys.readouterr()
     assert code == 0 and "\nexact: energy" in said.out
-    assert "joint range: turn1, turn2" in said.err and "(links move beyond it)" in said.err
+    assert "effort limit: turn1, turn2" in said.err and "joint range" not in said.err
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
     from passivo.world.collide import find_contacts, remember_contacts
     from passivo.world.contacts import press, touch
+    from passivo.world.cords import book_cords, gather_cords, lay_cords, move_cords, settle_cords, tell_cords
     from passivo.world.debit import debit
     from passivo.world.inertias import (
         arrive_assemblies,
@@ -260,7 +261,7 @@ def solve(m, t, h):
     before, resolves = 0.0, t[RESOLVES]
     if t[TIES] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < ENOUGH:  # nothing foretells the turn yet
         resolves = max(resolves, 1)
-    newton, follows = t[ITERATES] > 0, t[ITERATES] > 0
+    newton, follows = t[ITERATES] > 0, t[ITERATES] > 0 or (t[CORDS] > 0 and t[SCHEME] != SYMPLECTIC)
     fresh = t[ASSEMBLIES] > 0 and t[PREDICTS] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < 2.0
     if fresh:  # nothing foretells where inertia is made
         resolves = max(resolves, 1)
@@ -268,12 +269,14 @@ def solve(m, t, h):
     for k in range(t[TIES]):
         at = t[AT_ROWS] + k * R_SIZE
         measure(m, t, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
+    lay_cords(m, t)
     for p in range(MOST_PASSES):
         twist(m, t, h)
         lay_ties(m, t, h, p > resolves)
         gather_bodies(m, t, h)
         push(m, t)
         gather_ties(m, t, h, newton and p > resolves)
+        gather_cords(m, t, h)
         if t[ASSEMBLIES] > 0:
             if p == 0 and t[SCHEME] == MIDPOINT:
                 follows = follows or touching or burdened(m, t)
@@ -293,7 +296,7 @@ def solve(m, t, h):
             follow(m, t, h)
         if p == resolves == 0 and t[CONTACTS] > 0 and t[TIES] > 0 and h * surprise(m, t) > SURPRISE:
             resolves = 1
-        moved = settle(m, t, h)
+        moved = max(settle(m, t, h), settle_cords(m, t) / (NEAR / h))
         if t[ASSEMBLIES] > 0:
             swing(m, t, h)
             take_twists(m, t)
@@ -336,6 +339,7 @@ def move(m, t, h):
                 m[new + A + k] = apart * (m[new + S + k] - m[old + S + k])
     if t[ASSEMBLIES] > 0:
         move_assemblies(m, t, h)
+        move_cords(m, t, h)
 
 
 def world_ready(m, t):
@@ -390,8 +394,10 @@ def world_advance(m, t, h):
     book_ports(m, t, h)
     book_ties(m, t, h)
     book_joints(m, t, h)
+    book_cords(m, t, h)
     world_difference(m, t)
     tell_ties(m, t, h)
+    tell_cords(m, t, h)
     if t[CONTACTS] and m[t[AT_PROOF]] > 0.0:
         tell_noise(m, t, h)
     for r in range(t[ROW_COUNT]):

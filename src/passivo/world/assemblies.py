@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.blocks import respond
     from passivo.world.collide import touch_size
+    from passivo.world.cords import add_cords
     from passivo.world.table import *
 
 
@@ -35,6 +36,7 @@ def condense(m, t):
         draw_in(m, t, a, t[AT_RIGHT])
         for i in range(n):
             m[t[a + A_ANSWER] + i] += m[t[a + A_OWN] + n * n + i]
+    add_cords(m, t)
     for k in range(t[LINKED]):
         condense_block(m, t, t[LINKED_TABLE] + k * LINKED_SIZE)
 

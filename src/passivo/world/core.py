@@ -16,6 +16,8 @@ from passivo.world import (
     books,
     collide,
     contacts,
+    cord_table,
+    cords,
     debit,
     exact,
     fields,
@@ -25,15 +27,17 @@ from passivo.world import (
     lemke,
     poses,
     repair,
+    routes,
     surfaces,
     table,
+    taut,
     ties,
     trees,
 )
 
 FILES = (
-    poses, ties, trees, assemblies, blocks, inertias, surfaces, collide, fields, contacts, joint_books, books, debit,
-    repair, advance,
+    poses, ties, trees, taut, routes, cords, assemblies, blocks, inertias, surfaces, collide, fields, contacts,
+    joint_books, books, debit, repair, advance,
 )  # fmt: skip
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
@@ -64,7 +68,7 @@ def core_text(engine: str, solver: str) -> str:
     from passivo.kernel.module import Piece, assemble, numbers_of
 
     files = (*FILES, *SOLVERS[solver])
-    inner = Piece(numbers_of(table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
+    inner = Piece(numbers_of(table, cord_table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
     kernels = [kernel for file in files for kernel in (*file.KERNELS, *getattr(file, "ENTRIES", ()))]
     kernels = {kernel.__name__: kernel for kernel in kernels}.values()
     return assemble(

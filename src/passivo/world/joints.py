@@ -12,6 +12,9 @@ from passivo.world.rotation import checked_direction, checked_vector
 from passivo.world.shapes import Vector
 
 PARAMETERS = ("damping", "inertia", "stiffness", "reference")  # of a joint, in the order of `table.py`
+STOP_PARAMETERS = ("low", "high", "stop_stiffness", "stop_damping")  # where it has a range
+STOP = 1e3, 1e5  # N m/rad of a hinge, N/m of a slider, unless told otherwise
+STOP_TIME = 0.01  # s: the damping of a stop, for its stiffness
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,10 @@ class Joint:
                 return None if value is None else checked_vector(value, what)
             case "reference":
                 return number(value, what)
+            case "range":
+                return None if value is None else checked_range(value, self.name)
+            case "stop_stiffness" | "stop_damping" if value is None:
+                return None
         size = number(value, what)
         if not size >= 0.0:
             raise ModelError(f"{what} must be >= 0, not {size:g}; below 0 it would create energy")
@@ -53,7 +60,16 @@ class Joint:
 
     @property
     def params(self) -> dict[str, float]:
-        return {f"{self.name}.{what}": getattr(self, what) for what in PARAMETERS if hasattr(self, what)}
+        own = {f"{self.name}.{what}": getattr(self, what) for what in PARAMETERS if hasattr(self, what)}
+        return own | self._stops()
+
+    def _stops(self) -> dict[str, float]:
+        """Parameters of its stops, where it has a range."""
+        if not isinstance(self, Hinge | Slider) or self.range is None:
+            return {}
+        stiffness = STOP[isinstance(self, Slider)] if self.stop_stiffness is None else self.stop_stiffness
+        damping = STOP_TIME * stiffness if self.stop_damping is None else self.stop_damping
+        return {f"{self.name}.{what}": value for what, value in zip(STOP_PARAMETERS, (*self.range, stiffness, damping))}
 
     def describe(self) -> dict[str, Any]:
         told = {option.name: getattr(self, option.name) for option in fields(self)}
@@ -68,12 +84,17 @@ class Hinge(Joint):
     of mass. States "name.angle" (rad) and "name.rate".
 
     stiffness  N m/rad of a spring that is slack at the angle `reference`
+    range      rad, (lowest, highest): beyond it a stop pushes back, with `stop_stiffness` N m/rad and `stop_damping`
+               N m s/rad
     """
 
     axis: Vector = (0.0, 0.0, 1.0)
     at: Vector | None = None
     stiffness: float = 0.0
     reference: float = 0.0
+    range: tuple[float, float] | None = None
+    stop_stiffness: float | None = None
+    stop_damping: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,11 +102,15 @@ class Slider(Joint):
     """A way along an axis, given in world axes at the start. States "name.way" (m) and "name.speed".
 
     stiffness  N/m of a spring that is slack at the way `reference`
+    range      m, (lowest, highest): beyond it a stop pushes back, with `stop_stiffness` N/m and `stop_damping` N s/m
     """
 
     axis: Vector = (0.0, 0.0, 1.0)
     stiffness: float = 0.0
     reference: float = 0.0
+    range: tuple[float, float] | None = None
+    stop_stiffness: float | None = None
+    stop_damping: float | None = None
 
     coordinates: ClassVar = {"way": ""}
     rates: ClassVar = {"speed": ""}
@@ -121,6 +146,20 @@ class Free(Joint):
     @property
     def params(self) -> dict[str, float]:
         return {}
+
+
+def checked_range(given: Any, name: str) -> tuple[float, float]:
+    """Two numbers in order."""
+    try:
+        low, high = (number(value, f"an end of the range of joint {name!r}") for value in given)
+    except (TypeError, ValueError):
+        raise ModelError(f"the range of joint {name!r} is (lowest, highest), not {quoted(given)}") from None
+    if not low < high:
+        raise ModelError(
+            f"the range of joint {name!r} from {low:g} to {high:g} is empty; the lower end stands first, below the "
+            "upper one"
+        )
+    return low, high
 
 
 KINDS: tuple[type[Joint], ...] = (Hinge, Slider, Ball, Free)  # in the order of `table.py`

@@ -12,7 +12,8 @@ from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import SOLVERS, imports
 from passivo.world.lay_assemblies import Laid, Nodes, spread
-from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK
+from passivo.world.lay_cords import cord_entries, room_for
+from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK, records_of
 from passivo.world.parts import KINDS
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         table[header["CARRIER_TABLE"] + T.C_SIZE * body + T.C_MEMBER] = entry
     header |= {"LINKED": len(nodes.linked), "LINKED_TABLE": len(table)}
     table += laid.linked(nodes)
+    header |= _lay_cords(world, table, layout, laid, figures, rows, inputs)
     header["SPRING_ROW"] = rows.index("springs") if "springs" in rows else 0
     header["ORDER_TABLE"] = len(table)
     table += nodes.plan.table(len(table), laid.about(nodes), lambda i, j: nodes.places[i, j])
@@ -168,6 +170,31 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     # what a step by increments of the states would need
     leaves = ["def inside(m):\n    return True", "def end_gradient(m):\n    pass", *_leaves()]
     return Piece(numbers, leaves, (A.enter, A.book, *tick.KERNELS), imports(engine, solver))
+
+
+def _lay_cords(
+    world: World,
+    table: list[int],
+    layout: Layout,
+    laid: Laid,
+    figures: _Figures,
+    rows: list[str],
+    inputs: dict[str, int],
+) -> dict[str, int]:
+    """Cords and commands into the table; what the header says of them."""
+    cords, states = world.cords, {name: i for i, name in enumerate(world.states)}
+    memory = _room(layout, sum(map(room_for, cords)))
+    recorded = list(world.recorded)
+    told = {cord.name: recorded.index(f"{cord.name}.{records_of(cord)[0]}") for cord in cords}
+    numbers = {"states": states, "params": {name: i for i, name in enumerate(world.params)}}
+    numbers |= {"inputs": inputs, "rows": {name: i for i, name in enumerate(rows)}, "told": told}
+    start = len(table)
+    table += cord_entries(cords, start, memory, figures.skip, laid.places, numbers)
+    commands = len(table)
+    table += [number for name in world.commands for number in (states[f"{name}.length"], inputs[name])]
+    return {
+        "CORDS": len(cords), "CORD_TABLE": start, "COMMANDS": len(world.commands), "COMMAND_TABLE": commands
+    }  # fmt: skip
 
 
 def _exact_room(solver: str, room: int, options: dict[str, int]) -> tuple[int, int]:

@@ -87,6 +87,7 @@ class Laid:
     """Assemblies in the table: their limbs and members, and room for them in the memory.
 
     members  body -> its entry
+    places   joint of one coordinate -> that, and its rate, within the state; its unknown; the entry of its mechanism
     """
 
     def __init__(
@@ -101,6 +102,7 @@ class Laid:
         """`take` gives room in the memory, `figures` where the next figures stand."""
         self.world, self.carriers, self.table = world, carriers, table
         self.members: dict[int, int] = {}
+        self.places: dict[str, tuple[int, int, int, int]] = {}
         self.entries: list[list[int]] = []
         self.columns: dict[str, int] = {}
         states = {name: i for i, name in enumerate(world.states)}
@@ -110,6 +112,11 @@ class Laid:
         self.start = len(table)
         for entry in self.entries:
             table += entry
+        for i, limbs in enumerate(nodes.mechanisms):
+            for limb in limbs:
+                if limb.joint.width == 1:
+                    own = [states[f"{limb.joint.name}.{what}"] for what in vectors_of(limb.joint)]
+                    self.places[limb.joint.name] = own[0], own[1], limb.first, self.start + T.A_SIZE * i
 
     def _lay(
         self,

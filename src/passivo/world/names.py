@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.world.joints import Joint
+    from passivo.world.tendons import Cord
 
 GRAVITY = ("gravity_x", "gravity_y", "gravity_z")
 STEPS = ("last_step", "step_before", "known_steps")  # sizes, and how many of the last three steps are known
@@ -30,6 +31,9 @@ EARLIER = ("mean", "earlier")  # rates of joints in the last step, and in the on
 ANCHOR_VECTORS = {"position": "xyz", "orientation": "wxyz"}
 BOND_RECORDS = {"gap": "", "force": "xyz"}
 BODY_RECORDS = {"contact_force": "xyz", "contact_torque": "xyz"}  # where there are contacts
+TENDON_RECORDS = ("tension", "stretch", "slack_share")
+STOP_RECORDS = ("stop",)
+DRIVE_STATES = ("drive", "drive_speed")
 CONTACT_ROWS = ("impact", "friction", "repair")  # of the ledger
 TANK = "contact_tank"  # the parameter: joules at most in the tank
 CONTACT_RECORDS = ("number", "depth", "slip", "force", "sweeps", "guard", "impact", "friction", "repair", "debit")
@@ -58,6 +62,12 @@ UNITS = {
     "force": "N",
     "contact_force": "N",
     "contact_torque": "N m",
+    "length": "m",
+    "drive": "m",
+    "drive_speed": "m/s",
+    "tension": "N",
+    "stretch": "m",
+    "slack_share": "1",
     "mass": "kg",
     "drag": "N s/m",
     "spin_drag": "N m s",
@@ -74,6 +84,8 @@ class Names:
     touches: bool = False  # whether there are contacts
     joints: tuple[Joint, ...] = ()
     hung: tuple[str, ...] = ()  # bodies whose poses follow from the coordinates of joints
+    commands: tuple[str, ...] = ()
+    cords: tuple[Cord, ...] = ()
 
     @cached_property
     def vectors(self) -> Mapping[str, tuple[str, ...]]:
@@ -95,6 +107,8 @@ class Names:
         groups = [f"{body}.{vector}" for body in self.bodies for vector in BODY_VECTORS]
         groups += [f"{anchor}.{vector}" for anchor in self.anchors for vector in ANCHOR_VECTORS]
         groups += [f"{joint.name}.{vector}" for joint in self.joints for vector in vectors_of(joint)]
+        groups += [f"{command}.length" for command in self.commands]
+        groups += [f"{cord.name}.{what}" for cord in self.cords if cord.drive for what in DRIVE_STATES]
         tank = ("tank",) if self.touches else ()
         return (*STEPS, *(part for group in groups for part in self.vectors.get(group, (group,))), *tank)
 
@@ -107,6 +121,8 @@ class Names:
         for joint in self.joints:
             for vector in (*joint.coordinates, *joint.rates):
                 seen += self.vectors.get(f"{joint.name}.{vector}", (f"{joint.name}.{vector}",))
+        seen += [f"{command}.length" for command in self.commands]
+        seen += [f"{cord.name}.{what}" for cord in self.cords if cord.drive for what in DRIVE_STATES]
         return tuple(seen)
 
     @cached_property
@@ -114,22 +130,32 @@ class Names:
         """Of each bond the largest gap at the end of the step, and the mean force on its first body; of all contacts
         together their number, depth, slip, normal force, sweeps (of exact solvers pivots or iterations), whether the
         guard acted, and joules; of each body the mean force of its contacts, and their torque about its centre of mass
-        in its own axes."""
+        in its own axes; of tendons the mean tension, the stretch at the end of the step and the share of it in
+        which they hung slack; of the stops of a joint their mean moment."""
         bonds = tuple(name for bond in self.bonds for name in (f"{bond}.gap", *(self.vectors[f"{bond}.force"])))
+        strung = tuple(dict.fromkeys(f"{cord.name}.{what}" for cord in self.cords for what in records_of(cord)))
         if not self.touches:
-            return bonds
+            return (*bonds, *strung)
         wrenches = tuple(
             part for body in self.bodies for what in BODY_RECORDS for part in self.vectors[f"{body}.{what}"]
         )
-        return (*bonds, *(f"contacts.{name}" for name in CONTACT_RECORDS), *wrenches)
+        return (*bonds, *(f"contacts.{name}" for name in CONTACT_RECORDS), *wrenches, *strung)
 
     def unit(self, name: str) -> str:
         if name in STEPS[:2]:
             return "s"
         if name == "tank":
             return UNITS[name]
+        if name.endswith(".stop"):
+            slides = any("way" in joint.coordinates for joint in self.joints if joint.name == name[: -len(".stop")])
+            return "N" if slides else "N m"
         words = [part.partition("_")[2] if part.startswith(EARLIER) else part for part in name.split(".")[:0:-1]]
         return next((UNITS[part] for part in words if part in UNITS), "")
+
+
+def records_of(cord: Cord) -> tuple[str, ...]:
+    """What a run records of a tendon, or of the stops of a joint."""
+    return STOP_RECORDS if cord.stop else TENDON_RECORDS
 
 
 def vectors_of(joint: Joint) -> dict[str, str]:

@@ -85,7 +85,11 @@ RESPOND_TABLE = 73  # for each body: where the nodes stand that hang together wi
 LINKED = 74  # blocks of two bodies of which one is a member of an assembly
 LINKED_TABLE = 75
 SPRING_ROW = 76  # of the ledger
-HEADER = 77
+CORDS = 77  # tendons and stops of joints (`cord_table.py`)
+CORD_TABLE = 78
+COMMANDS = 79
+COMMAND_TABLE = 80  # of each its state and its input
+HEADER = 81
 
 EPSILON = 2.0**-52
 

@@ -16,6 +16,7 @@ from passivo.world import bonds, energies
 from passivo.world.bound import Bound
 from passivo.world.form import WorldForm, form_of
 from passivo.world.hung import Hung
+from passivo.world.lay_cords import figures_of
 from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, TANK, Names
 from passivo.world.parts import (
     ORIGIN,
@@ -34,12 +35,13 @@ from passivo.world.parts import (
 from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import Shape
+from passivo.world.tendons import Command, Cord, Strung
 from passivo.world.touching import Touching
 
 SHOWN = 2  # bodies in a picture of a run
 
 
-class World(Read, Bound, Hung, Touching, Model):
+class World(Read, Bound, Hung, Strung, Touching, Model):
     """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
 
         world = pv.World(gravity=(0, 0, -9.81))
@@ -82,6 +84,8 @@ class World(Read, Bound, Hung, Touching, Model):
         self.anchors: dict[str, Anchor] = {}
         self.taps: dict[str, Tap] = {}
         self.bonds: dict[str, Bond] = {}
+        self.tendons: dict[str, Cord] = {}
+        self.commands: dict[str, Command] = {}
         self.ports: dict[str, Port] = {}
         self.params = dict(zip(GRAVITY, checked_vector(gravity, "gravity")))
 
@@ -164,14 +168,18 @@ class World(Read, Bound, Hung, Touching, Model):
     @property
     def members(self) -> list[str]:
         """The names of everything in it."""
-        return [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed, *self.joints]
+        found = [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed, *self.joints]
+        return [*found, *self.tendons, *self.commands]
 
     # -- what every model says ----------------------------------------------------------------------------------------
 
     @property
     def names(self) -> Names:
         joints = tuple(self.joints.values())
-        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, joints, self.hung)
+        strung = tuple(self.commands), tuple(self.cords)
+        return Names(
+            tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, joints, self.hung, *strung
+        )
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -188,7 +196,7 @@ class World(Read, Bound, Hung, Touching, Model):
     def unit(self, name: str, gives: bool = False) -> str:
         if name in self.ports:
             force = (self.ports[name].kind == "effort") != gives
-            return ("N" if force else "m/s") if self.ports[name].width == 3 else ""
+            return ("N" if force else "m/s") if self.ports[name].width < 6 else ""
         return self.names.unit(name)
 
     @property
@@ -215,7 +223,7 @@ class World(Read, Bound, Hung, Touching, Model):
             values += [*anchor.position, *anchor.orientation]
         for joint in self.joints.values():
             values += self._start_of(joint)
-        return dict(zip(self.states, [*values, 0.0]))
+        return dict.fromkeys(self.states, 0.0) | dict(zip(self.states, values))
 
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
         """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten, unless all
@@ -253,7 +261,8 @@ class World(Read, Bound, Hung, Touching, Model):
         """The world as it is now, checked: a run is not changed by what is added later."""
         self.check(self.params)
         twin = copy.copy(self)
-        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs"):
+        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs", "tendons",
+                      "commands"):  # fmt: skip
             setattr(twin, group, dict(getattr(self, group)))
         twin._bridge = None
         if twin.touches:
@@ -315,13 +324,14 @@ class World(Read, Bound, Hung, Touching, Model):
                 bonds.amount(value, f"the {what.replace('_', ' ')} of {name!r}")
         for joint in self.joints.values():
             for name in joint.params:
-                if not name.endswith(".reference"):
+                if not name.endswith((".reference", ".low", ".high")):
                     bonds.amount(params[name], f"the parameter {name!r}")
         if TANK in params:
             bonds.amount(params[TANK], "the contact_tank")
         for bond in self.bonds.values():
             for name in bond.params:
                 bonds.amount(params[name], f"the parameter {name!r}")
+        self._check_cords(params)
 
     def with_params(self, **params: float) -> World:
         twin = self.snapshot()
@@ -334,6 +344,7 @@ class World(Read, Bound, Hung, Touching, Model):
         ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
         limbs = [limb.figures for limbs in self.mechanisms for limb in limbs]
         numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values()), *limbs) for number in group]
+        numbers += [number for cord in self.cords for number in figures_of(cord)]
         return numbers + self._figures_of_contacts() if self.touches else numbers
 
     def _figures_of_contacts(self) -> list[float]:
@@ -360,6 +371,7 @@ class World(Read, Bound, Hung, Touching, Model):
                 [link.name, link.parent, [type(joint).__name__ for joint in link.joints]]
                 for link in self.links.values()
             ],
+            "cords": [cord.skeleton for cord in self.cords],
             "touching": self._touching() if self.touches else [],
             "params": dict(self.params),
             "start": {
@@ -372,6 +384,8 @@ class World(Read, Bound, Hung, Touching, Model):
                 "anchors": [anchor.describe() for anchor in self.anchors.values()],
                 "taps": [tap.describe() for tap in self.taps.values()],
                 "bonds": [bond.describe() for bond in self.bonds.values()],
+                "tendons": [tendon.describe() for tendon in self.tendons.values()],
+                "commands": list(self.commands),
                 "ports": list(self.ports),
                 "couplings": list(self.couplings),
             },
@@ -392,10 +406,12 @@ class World(Read, Bound, Hung, Touching, Model):
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
         world.taps = {tap["name"]: Tap.from_description(tap) for tap in start["taps"]}
         world.bonds = {bond["name"]: Bond.from_description(bond, world.params) for bond in start["bonds"]}
+        world.tendons = {cord["name"]: Cord.from_description(cord) for cord in start.get("tendons", ())}
+        world.commands = {name: Command(name) for name in start.get("commands", ())}
         for name in start["ports"]:
-            tapped = name in world.taps
-            width = world.taps[name].width if tapped else world.anchors[name].width
-            world.ports[name] = Port("effort" if tapped else "flow", width, ())
+            kind = "flow" if name in world.anchors or name in world.commands else "effort"
+            carrier = world.anchors.get(name) or world.taps.get(name)
+            world.ports[name] = Port(kind, carrier.width if carrier else 1, ())
         return world
 
     def __repr__(self) -> str:

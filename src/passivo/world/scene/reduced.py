@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from passivo.world import joints
+from passivo.world import joints as kinds
 from passivo.world.links import Joint, Link, Pose, Unsupported, within
 from passivo.world.rotation import matrix_of
 from passivo.world.scene.names import free_name
@@ -19,41 +19,50 @@ if TYPE_CHECKING:
 def hang(
     world: World, link: Link, pose: Pose, options: dict[str, Any], velocity: np.ndarray, taken: Collection[str]
 ) -> list[Unsupported]:
-    """Add a link with its joints to the world; gives what these cannot do. `taken` are names that are to come."""
-    if link.joints[0].kind == "free":
-        options = {**options, "velocity": velocity, "angular_velocity": link.angular_velocity}
-    made: list[joints.Joint] = []
+    """Add a link with its joints to the world; gives what these cannot do."""
+    joints, dropped = [], []
     for joint in link.joints:
-        name = free_name(world, joint.name, {*taken, *(one.name for one in made)})
-        made.append(_joint(joint, name, pose))
+        name = free_name(world, joint.name, [*taken, *(one.name for one in joints)])
+        joints.append(_joint(joint, name, pose))
+        dropped += _dropped(joint)
+        if joint.kind == "free":
+            options = {**options, "velocity": velocity, "angular_velocity": link.angular_velocity}
     parent = None if link.parent is None else world.links[link.parent]
-    world.add_link(link.name, parent, made, **options)
-    return [one for joint in link.joints for one in _dropped(joint)]
+    world.add_link(link.name, parent, joints, **options)
+    return dropped
 
 
-def _joint(joint: Joint, name: str, pose: Pose) -> joints.Joint:
-    """A joint, in world axes."""
-    moves = {"damping": joint.damping, "inertia": joint.armature}
-    spring = {"stiffness": joint.stiffness, "reference": joint.reference}
-    axis: Any = matrix_of(pose[1]) @ np.array(joint.axis)
-    at: Any = within(pose, joint.anchor, pose[1])[0]
+def _joint(joint: Joint, name: str, pose: Pose) -> kinds.Joint:
+    """A joint in world axes."""
+    own: dict[str, Any] = {"damping": joint.damping, "inertia": joint.armature}
+    axis = tuple(matrix_of(pose[1]) @ np.array(joint.axis))
+    at = tuple(within(pose, joint.anchor, pose[1])[0])
+    single = {
+        "axis": axis,
+        "stiffness": joint.stiffness,
+        "reference": joint.reference if joint.stiffness else 0.0,
+        "range": joint.range,
+        "stop_stiffness": joint.stop_stiffness,
+        "stop_damping": joint.stop_damping,
+    }
     match joint.kind:
         case "hinge":
-            return joints.Hinge(name, axis=axis, at=at, **moves, **spring)
+            return kinds.Hinge(name, **own, at=at, **single)
         case "slide":
-            return joints.Slider(name, axis=axis, **moves, **spring)
+            return kinds.Slider(name, **own, **single)
         case "ball":
-            return joints.Ball(name, at=at, **moves)
-    return joints.Free(name)
+            return kinds.Ball(name, **own, at=at)
+    return kinds.Free(name)
 
 
 def _dropped(joint: Joint) -> list[Unsupported]:
-    """What joints of links do not have."""
+    """What joints of links cannot do."""
+    ball = joint.kind == "ball"
     asked = {
-        "joint range": (joint.range is not None, "links move beyond it"),
-        "dry friction": (joint.friction > 0.0, "left out"),
-        "joint spring": (joint.kind == "ball" and joint.stiffness > 0.0, "left out of a ball"),
-        "armature": (joint.kind == "free" and joint.armature > 0.0, "left out of what floats"),
-        "joint damping": (joint.kind == "free" and joint.damping > 0.0, "left out of what floats"),
+        "joint range": ball and joint.range is not None,
+        "joint spring": ball and joint.stiffness > 0.0,
+        "dry friction": joint.friction > 0.0,
+        "armature": joint.kind == "free" and joint.armature > 0.0,
+        "joint damping": joint.kind == "free" and joint.damping > 0.0,
     }
-    return [Unsupported(kind, (joint.name,), instead) for kind, (wanted, instead) in asked.items() if wanted]
+    return [Unsupported(kind, (joint.name,), "left out") for kind, wanted in asked.items() if wanted]
