@@ -23,6 +23,7 @@ NAMES = (
     "cost",
     "constrained",
     "worlds",
+    "arms",
     "contacts",
     "grasp",
     "beams",

@@ -254,9 +254,7 @@ def test_coordinates_are_chosen_for_trees(tmp_path):
         world_of(path, {"b": "generalised"})
     with pytest.raises(ModelError, match="'maximal' or 'generalised', not 'reduced'"):
         world_of(path, "reduced")
-    if not hasattr(pv.World, "add_link"):
-        with pytest.raises(ScenarioError, match="a asks for generalised coordinates"):
-            world_of(path, {"a": "generalised"})
+    assert list(world_of(path, {"a": "generalised"}).links) == ["a", "b", "c"]
 
 
 # -- YAML -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from passivo.run.bent import Bent
 from passivo.run.draw import COLOURS
 from passivo.run.run import Run
 from passivo.world.beams import BeamPoint
+from passivo.world.joints import Ball, Free, Hinge
 from passivo.world.names import GRAVITY
 from passivo.world.rotation import matrix_of
 from passivo.world.shapes import HeightField, Shape
@@ -22,6 +23,7 @@ from passivo.world.world import World
 
 if TYPE_CHECKING:
     from passivo.run.network_run import NetworkRun
+    from passivo.world.hung import Limb
     from passivo.world.parts import Bond, Tie
 
 INK = (34, 34, 34)
@@ -304,6 +306,10 @@ class Scene:
                 yield from self._bond(place, bond, moving.sizes)
                 if bond.row == "joints":
                     yield from self._arms(place, bond, moving.sizes)
+            for limbs in moving.world.mechanisms:
+                for limb in limbs:
+                    parent = limbs[limb.parent].body if limb.parent >= 0 else ""
+                    yield from self._joint(place, limb, parent, moving.sizes)
             for name, tap in moving.world.taps.items():
                 point = place.outside(tap.body, np.array(tap.at))
                 yield Stroke(point[None], FORCE, SMALL, dots=True)
@@ -349,6 +355,23 @@ class Scene:
                 yield Stroke(points[0][0][None], SOFT, LARGE, dots=True)
             case _:
                 yield Stroke(np.array([a for a, _ in points]), INK, LARGE, dots=True)
+
+    def _joint(self, place: Place, limb: Limb, parent: str, sizes: Mapping[str, float]) -> Iterator[Stroke]:
+        """The axis or the point of a joint of links, and lines to it from links that do not reach it."""
+        if not limb.body or isinstance(limb.joint, Free):
+            return
+        pin = np.array(limb.own_pin)
+        if isinstance(limb.joint, Hinge):
+            half = 0.04 * self.unit * np.array(limb.axis)
+            yield Stroke(place.outside(limb.body, np.array([pin - half, pin + half])), INK, THICK)
+        elif isinstance(limb.joint, Ball):
+            yield Stroke(place.outside(limb.body, pin)[None], INK, LARGE, dots=True)
+        else:
+            half = 0.06 * self.unit * np.array(limb.axis)
+            yield Stroke(place.outside(limb.body, np.array([-half, half])), SOFT, THICK)
+        for body, end in ((limb.body, pin), (parent, np.array(limb.pin))):
+            if body and np.linalg.norm(end) > 1.02 * sizes[body]:
+                yield Stroke(place.outside(body, np.array([np.zeros(3), end])), SOFT, THIN)
 
     def _arms(self, place: Place, bond: Bond, sizes: Mapping[str, float]) -> Iterator[Stroke]:
         """Lines from bodies to the middle of a joint that lies outside of them."""

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MOST_SWEEPS = 20  # there and back
 SETTLED = 1e-8  # m/s
 SLIDES = 3  # passes for the direction of a slide
+YIELDING = 1e-9  # of D more: joints may leave no way at all in a direction. It takes energy, never gives any
 FARTHER = 4.0  # how much longer (squared) a way of the sweeps may get before what is known of them is forgotten
 
 
@@ -67,6 +68,10 @@ def lay_column(m, t, h, at):
             add_yield(m, at + K_D + i, jacobian, vectors + 6 * c)
             if together:
                 add_yield(m, at + K_D + i, at + K_JB, vectors + 6 * b)
+    if (a >= 0 and member_of(t, a) >= 0) or (b >= 0 and member_of(t, b) >= 0):
+        size = YIELDING * (m[at + K_D] + m[at + K_D + 4] + m[at + K_D + 8])
+        for i in range(3):
+            m[at + K_D + 4 * i] += size
     invert(m, at + K_D, at + K_INVERSE)
     x, y, z = m[at + K_D + 4], m[at + K_D + 8], 0.5 * (m[at + K_D + 5] + m[at + K_D + 7])
     m[at + K_LAMBDA] = 0.5 * (x + y) + sqrt(0.25 * (x - y) * (x - y) + z * z)

@@ -41,6 +41,7 @@ from passivo.world.tendons import Command, Cord, Strung
 from passivo.world.touching import Touching
 
 SHOWN = 2  # bodies in a picture of a run
+SHOWN_JOINTS = 8
 
 
 class World(Read, Bound, Hung, Strung, Touching, Model):
@@ -223,11 +224,13 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
 
     @property
     def shown(self) -> tuple[str, ...]:
-        """Where the first few bodies are and how they move."""
+        """Where the first few bodies are and how they move; of links the coordinates and rates of their joints."""
+        joints = [joint for joint in self.joints.values() if joint.rates][:SHOWN_JOINTS]
+        groups = [f"{joint.name}.{what}" for joint in joints for what in (*joint.coordinates, *joint.rates)]
+        free = [body for body in self.bodies if body not in self.hung][: 1 if groups else SHOWN]
         vectors = ("position", "orientation", "velocity", "angular_velocity")
-        return tuple(
-            part for body in list(self.bodies)[:SHOWN] for v in vectors for part in self.vectors[f"{body}.{v}"]
-        )
+        groups += [f"{body}.{vector}" for body in free for vector in vectors]
+        return tuple(part for group in groups for part in self.vectors.get(group, (group,)))
 
     @property
     def initial(self) -> dict[str, float]:

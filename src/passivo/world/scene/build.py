@@ -10,7 +10,8 @@ import numpy as np
 from passivo.errors import ModelError, ScenarioError, nearest, quoted
 from passivo.world.links import UPRIGHT, Closure, Lead, Link, Scene, Strand, Unsupported, moved, rigid, within
 from passivo.world.rotation import matrix_of
-from passivo.world.scene.maximal import free_name, join
+from passivo.world.scene.maximal import join
+from passivo.world.scene.names import free_name
 from passivo.world.scene.reduced import hang
 from passivo.world.tendons import Command, Drive
 
@@ -74,13 +75,12 @@ class _Builder:
         }
         # the velocity of a link is that of its own origin
         velocity = np.array(link.velocity) + matrix_of(pose[1]) @ np.cross(link.angular_velocity, link.centre)
+        names = {one.name for one in self.scene.links}
         alone = link.joints[0].kind == "free" and all(one.parent != link.name for one in self.scene.links)
         if coordinates == "generalised" and not alone:  # what floats alone is a body in any case
-            names = {one.name for one in self.scene.links}
             self.unsupported += hang(self.world, link, pose, options, velocity, names)
             return
         self.world.add_body(link.name, **options, velocity=velocity, angular_velocity=link.angular_velocity)
-        names = {one.name for one in self.scene.links}
         self.unsupported += join(self.world, link, pose, self.how, names)
 
     def surface(self, link: Link) -> tuple[float, float]:

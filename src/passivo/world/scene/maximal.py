@@ -10,6 +10,7 @@ import numpy as np
 from passivo.errors import ModelError
 from passivo.world.links import Joint, Link, Pose, Unsupported, within
 from passivo.world.rotation import matrix_of, product, quaternion_of
+from passivo.world.scene.names import free_name
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -82,15 +83,6 @@ def _spring(
     if joint.reference != 0.0:
         turn = product(quaternion_of(axis, joint.reference), turn)
     world.add_turn_spring(name, body, far, joint.stiffness, joint.damping, rest=product((w, -x, -y, -z), turn))
-
-
-def free_name(world: World, name: str, taken: Collection[str]) -> str:
-    """A name that the world does not have yet, nor those that are to come."""
-    used, count = {*world.members, *taken}, 2
-    chosen = f"{name}_joint" if name in used else name
-    while chosen in used:
-        chosen, count = f"{name}_{count}", count + 1
-    return chosen
 
 
 def _cosine(a: np.ndarray, b: np.ndarray) -> float:

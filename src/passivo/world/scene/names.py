@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from passivo.errors import ModelError
 from passivo.model.system import checked_name
+
+if TYPE_CHECKING:
+    from passivo.world.world import World
 
 TAKEN = ("gravity", "total", "tank", "contacts", "contact_tank", "last_step", "step_before", "known_steps")
 
@@ -34,3 +39,12 @@ def plain(given: str) -> str:
         return checked_name(name, "")
     except ModelError:
         return f"{name}_"
+
+
+def free_name(world: World, name: str, taken: Collection[str]) -> str:
+    """A name that the world does not have yet, nor those that are to come."""
+    used, count = {*world.members, *taken}, 2
+    chosen = f"{name}_joint" if name in used else name
+    while chosen in used:
+        chosen, count = f"{name}_{count}", count + 1
+    return chosen

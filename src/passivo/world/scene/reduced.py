@@ -10,7 +10,7 @@ import numpy as np
 from passivo.world import joints as kinds
 from passivo.world.links import Joint, Link, Pose, Unsupported, within
 from passivo.world.rotation import matrix_of
-from passivo.world.scene.maximal import free_name
+from passivo.world.scene.names import free_name
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -62,5 +62,7 @@ def _dropped(joint: Joint) -> list[Unsupported]:
         "joint range": ball and joint.range is not None,
         "joint spring": ball and joint.stiffness > 0.0,
         "dry friction": joint.friction > 0.0,
+        "armature": joint.kind == "free" and joint.armature > 0.0,
+        "joint damping": joint.kind == "free" and joint.damping > 0.0,
     }
     return [Unsupported(kind, (joint.name,), "left out") for kind, wanted in asked.items() if wanted]
