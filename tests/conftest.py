@@ -6,7 +6,7 @@ import signal
 # read when NumPy is loaded: on small matrices the threads of BLAS wait for each other, and for those of other workers
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import hypothesis  # noqa: E402 - after what it may load is told
+import hypothesis
 
 hypothesis.settings.register_profile(
     "fixed",
