@@ -45,7 +45,9 @@ _WHERE = {
     "passivo.method.passive_midpoint": ("PassiveMidpoint",),
     "passivo.method.part": ("Part", "compile", "consistent"),
     "passivo.world.world": ("World",),
+    "passivo.world.joints": ("Ball", "Free", "Hinge", "Slider"),
     "passivo.world.shapes": ("Box", "Capsule", "ConvexMesh", "Cylinder", "HeightField", "Sphere"),
+    "passivo.world.tendons": ("Drive",),
     "passivo.network.network": ("Network",),
     "passivo.network.direct": ("Direct",),
     "passivo.network.sample_hold": ("PassiveSampleHold",),
@@ -178,5 +180,7 @@ if TYPE_CHECKING:
     from passivo.scenario.scenario import Scenario  # noqa: F401
     from passivo.sweep.keep import Reduce  # noqa: F401
     from passivo.sweep.sweep import sweep  # noqa: F401
+    from passivo.world.joints import Ball, Free, Hinge, Slider  # noqa: F401
     from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, HeightField, Sphere  # noqa: F401
+    from passivo.world.tendons import Drive  # noqa: F401
     from passivo.world.world import World  # noqa: F401

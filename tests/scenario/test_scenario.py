@@ -33,7 +33,7 @@ def mistake(tmp_path, text, changes=()):
 
 
 def test_every_library_system_has_a_scenario():
-    assert {*systems.LIBRARY, DEFAULT, "multirate", "object"} == set(built_in())
+    assert {*systems.LIBRARY, DEFAULT, "multirate", "object", "hand"} == set(built_in())
 
 
 @pytest.mark.parametrize("name", built_in())
@@ -80,8 +80,10 @@ def test_the_schema_knows_systems_methods_and_their_options():
         assert f'"{name}"' in text
 
 
-def test_templates_are_the_built_in_files():
+def test_templates_are_the_built_in_files(tmp_path):
     assert template("pendulum") == (LIBRARY / "pendulum.yaml").read_text()
+    scene = "system: {scene: scenes/hand.yaml, coordinates: generalised}"
+    assert scene in template("hand") and scenario(tmp_path, f"{scene}\nrun: {{step: 1e-3, until: 1}}").model.tendons
     with pytest.raises(ScenarioError, match="did you mean 'pendulum'"):
         template("pendulm")
 

@@ -91,7 +91,7 @@ class Scenario:
             raise ScenarioError(f"{document.source}: must hold keys such as system and run, not {given}")
         for keys, value, origin in changes:
             document.put(keys, value, origin)
-        return _Build(document).scenario(path.stem)
+        return _Build(document, path.parent).scenario(path.stem)
 
     def simulate(
         self, progress: Callable[[int, int], None] | None = None, engine: Engine = "numba"
@@ -222,8 +222,8 @@ def _refused(model: Any, name: str, value: float) -> bool:
 class _Build:
     """From a document to a scenario; whatever is wrong is told with its place."""
 
-    def __init__(self, document: Document):
-        self.document = document
+    def __init__(self, document: Document, folder: Path):
+        self.document, self.folder = document, folder
 
     def scenario(self, stem: str) -> Scenario:
         from passivo.document.checked import checked
@@ -315,7 +315,9 @@ class _Build:
                 case systems.SceneSystem():
                     from passivo.world.read import world_from
 
-                    file = Path(self.document.source).parent / fields.pop("scene")
+                    name = fields.pop("scene")
+                    own, ours = self.folder / name, LIBRARY / name
+                    file = ours if ours.is_file() and not own.is_file() else own
                     return world_from(file, **{key: value for key, value in fields.items() if value is not None})
                 case systems.LibrarySystem():
                     return systems.LIBRARY[fields.pop("library")](**fields)

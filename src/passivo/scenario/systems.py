@@ -136,7 +136,8 @@ class SceneSystem(Section):
     """A world out of a scene file, as `pv.World.from_file`."""
 
     scene: Annotated[str, Field(min_length=1, max_length=1000)] = Field(
-        description="an .xml (MJCF), .urdf or .yaml file; its path counts from the scenario's folder"
+        description="an .xml (MJCF), .urdf or .yaml file; its path counts from the scenario's folder; scenes/hand.yaml "
+        "comes with Passivo"
     )
     coordinates: Coordinates | dict[Name, Coordinates] = Field(
         "maximal", description="maximal or generalised: of all, or of each tree by the name of its root"

@@ -5,7 +5,8 @@ the body by x + h v̂ and R exp(h ŵ); its own velocity becomes V⁺ = 2V̂ − 
 
     (2M/h + Gyro + B + (h/2) J'KJ) V̂ = 2MV/h − J'KΨ + F,   Gyro ŵ = −(J w*) × ŵ,
 
-w* extrapolated to the middle of the step. Symplectic and implicit Euler are the same gathering with other shares.
+w* extrapolated to the middle of the step. Mechanisms move by the rates of their joints (`assemblies.py`). Symplectic
+and implicit Euler are the same gathering with other shares.
 """
 
 from __future__ import annotations
@@ -15,15 +16,26 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.kernel.tick import NOT_FINITE, OK, UNCONVERGED
+    from passivo.world.assemblies import burdened, follow
     from passivo.world.blocks import eliminate
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
     from passivo.world.collide import find_contacts, remember_contacts
     from passivo.world.contacts import press, touch
+    from passivo.world.cords import book_cords, gather_cords, lay_cords, move_cords, settle_cords, tell_cords
     from passivo.world.debit import debit
+    from passivo.world.inertias import (
+        arrive_assemblies,
+        begin_assemblies,
+        lay_own,
+        move_assemblies,
+        ready_assemblies,
+    )
+    from passivo.world.joint_books import book_joints
     from passivo.world.poses import frames, inertia, spin_on, twist
     from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts, tell_noise
     from passivo.world.table import *
     from passivo.world.ties import add_bend, add_block, add_end, lay_ties, measure, present_rate, rate, slope
+    from passivo.world.trees import swing
 
 MOST_PASSES = 40
 TOUCHING_PASSES = 3  # after these impulses stay, and only what ties pull comes to rest
@@ -59,6 +71,24 @@ def begin(m, t, h):
         m[at + F_SPIN], m[at + F_SPIN + 1], m[at + F_SPIN + 2] = x, y, z
     for c in range(t[BODIES], t[CARRIERS]):
         lead(m, t, c)
+    if t[ASSEMBLIES] > 0:
+        if not begin_assemblies(m, t, h):
+            return UNCONVERGED
+        swing(m, t, h)
+        take_twists(m, t)
+    return OK
+
+
+def take_twists(m, t):
+    """V̂ of the members of assemblies, as their unknowns make them move."""
+    for k in range(t[ASSEMBLIES]):
+        a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        for i in range(t[a + A_PART_COUNT]):
+            limb = t[a + A_PARTS] + i * L_SIZE
+            if t[limb + L_BODY] >= 0:
+                hat = t[AT_FRAMES] + t[limb + L_BODY] * F_SIZE + F_HAT
+                for n in range(6):
+                    m[hat + n] = m[t[limb + L_AT] + P_HAT + n]
 
 
 def lead(m, t, c):
@@ -85,16 +115,23 @@ def shares(t, h):
 
 
 def gather_bodies(m, t, h):
-    """Blocks and right hand sides of the bodies alone: inertia, gyroscopic moment, drag, gravity."""
+    """Blocks and right hand sides of the bodies alone: inertia, gyroscopic moment, drag, gravity. Of members of
+    assemblies the inertia is theirs."""
     momentum, _, late = shares(t, h)
     early = 1.0 - late
-    for k in range(36 * t[BLOCKS]):
+    for k in range(t[BLOCKS]):
         m[t[AT_BLOCKS] + k] = 0.0
     for c in range(t[BODIES]):
         entry, at = t[CARRIER_TABLE] + c * C_SIZE, t[AT_FRAMES] + c * F_SIZE
         s, p = t[AT_STATE] + t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
         block, right = t[AT_BLOCKS] + 36 * c, t[AT_RIGHT] + 6 * c
         mass, drag, spin_drag, j = m[p + MASS], m[p + DRAG], m[p + SPIN_DRAG], p + INERTIA
+        if t[entry + C_MEMBER] >= 0:
+            for i in range(3):
+                m[block + 7 * i], m[block + 7 * i + 21] = late * drag, late * spin_drag
+                m[right + i] = mass * m[t[AT_PARAM] + i] - early * drag * m[s + V + i]
+                m[right + 3 + i] = -early * spin_drag * m[s + W + i]
+            continue
         for i in range(3):
             m[block + 7 * i] = momentum * mass + late * drag
             m[right + i] = (momentum * mass - early * drag) * m[s + V + i] + mass * m[t[AT_PARAM] + i]
@@ -224,17 +261,27 @@ def solve(m, t, h):
     before, resolves = 0.0, t[RESOLVES]
     if t[TIES] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < ENOUGH:  # nothing foretells the turn yet
         resolves = max(resolves, 1)
-    newton = t[ITERATES] > 0
+    newton, follows = t[ITERATES] > 0, t[ITERATES] > 0 or (t[CORDS] > 0 and t[SCHEME] != SYMPLECTIC)
+    fresh = t[ASSEMBLIES] > 0 and t[PREDICTS] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < 2.0
+    if fresh:  # nothing foretells where inertia is made
+        resolves = max(resolves, 1)
     touching = t[CONTACTS] > 0 and m[t[AT_TALLY] + N_TOUCHES] > 0.0
     for k in range(t[TIES]):
         at = t[AT_ROWS] + k * R_SIZE
         measure(m, t, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
+    lay_cords(m, t)
     for p in range(MOST_PASSES):
         twist(m, t, h)
         lay_ties(m, t, h, p > resolves)
         gather_bodies(m, t, h)
         push(m, t)
         gather_ties(m, t, h, newton and p > resolves)
+        gather_cords(m, t, h)
+        if t[ASSEMBLIES] > 0:
+            if p == 0 and t[SCHEME] == MIDPOINT:
+                follows = follows or touching or burdened(m, t)
+            if p == 1 and fresh and not lay_inertias(m, t, h):
+                return UNCONVERGED
         if touching and p >= TOUCHING_PASSES:
             press(m, t, h)
         if not eliminate(m, t):
@@ -245,17 +292,30 @@ def solve(m, t, h):
         status = touch(m, t, h) if touching and p < TOUCHING_PASSES else OK
         if status != OK:
             return status
+        if t[ASSEMBLIES] > 0 and touching and p < TOUCHING_PASSES:
+            follow(m, t, h)
         if p == resolves == 0 and t[CONTACTS] > 0 and t[TIES] > 0 and h * surprise(m, t) > SURPRISE:
             resolves = 1
-        moved = settle(m, t, h)
+        moved = max(settle(m, t, h), settle_cords(m, t) / (NEAR / h))
+        if t[ASSEMBLIES] > 0:
+            swing(m, t, h)
+            take_twists(m, t)
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
             return NOT_FINITE
         rests = moved <= 1.0 or (moved <= ROUGH and moved > 0.5 * before)
-        if rests or (p >= resolves and not t[ITERATES]):
+        if rests or (p >= resolves and not follows):
             return OK
         before = moved
     return UNCONVERGED
+
+
+def lay_inertias(m, t, h):
+    """Inertia of all mechanisms anew, at the rates that were found."""
+    for k in range(t[ASSEMBLIES]):
+        if not lay_own(m, t, t[ASSEMBLY_TABLE] + k * A_SIZE, h):
+            return False
+    return True
 
 
 def move(m, t, h):
@@ -277,10 +337,15 @@ def move(m, t, h):
             for k in range(3):
                 m[new + S + k] = (h * m[hat + 3 + k] + last * m[old + U + 3 + k]) / (h + last)
                 m[new + A + k] = apart * (m[new + S + k] - m[old + S + k])
+    if t[ASSEMBLIES] > 0:
+        move_assemblies(m, t, h)
+        move_cords(m, t, h)
 
 
 def world_ready(m, t):
-    """Before the first step the velocities of the last one are the present ones."""
+    """Before the first step the velocities of the last one are the present ones; members of assemblies are where their
+    coordinates say."""
+    ready_assemblies(m, t)
     for c in range(t[BODIES]):
         s = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
         if m[t[AT_STATE]] == 0.0:
@@ -296,7 +361,9 @@ def world_advance(m, t, h):
     """One step of a world, booked into WORK, MEAN, LOST, RECEIVED, CHANGE and SCALE."""
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
-    begin(m, t, h)
+    status = begin(m, t, h)
+    if status != OK:
+        return status
     status = find_contacts(m, t, h) if t[CONTACTS] else OK
     if status != OK:
         return status
@@ -317,6 +384,8 @@ def world_advance(m, t, h):
             repair(m, t, h)
         remember_contacts(m, t)
         tell_contacts(m, t, h)
+    if not arrive_assemblies(m, t):
+        return UNCONVERGED
     steps_of(m, t)
     for i in range(t[STATE_COUNT]):
         if not isfinite(m[t[AT_NEXT] + i]):
@@ -324,8 +393,11 @@ def world_advance(m, t, h):
     book_bodies(m, t, h)
     book_ports(m, t, h)
     book_ties(m, t, h)
+    book_joints(m, t, h)
+    book_cords(m, t, h)
     world_difference(m, t)
     tell_ties(m, t, h)
+    tell_cords(m, t, h)
     if t[CONTACTS] and m[t[AT_PROOF]] > 0.0:
         tell_noise(m, t, h)
     for r in range(t[ROW_COUNT]):
@@ -338,5 +410,8 @@ def world_advance(m, t, h):
 
 
 INLINE = (lead, shares)
-KERNELS = (begin, gather_bodies, push, along_hat, push_back, give_back, gather_ties, settle, surprise, solve, move)
+KERNELS = (
+    take_twists, begin, gather_bodies, push, along_hat, push_back, give_back, gather_ties, settle, surprise,
+    lay_inertias, solve, move,
+)  # fmt: skip
 ENTRIES = (world_ready, world_advance)

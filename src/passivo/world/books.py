@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.world.advance import lead, shares
+    from passivo.world.cords import difference_of_cords, energy_of_cords, output_of_cords
+    from passivo.world.joint_books import differ_joints, store_joints
     from passivo.world.poses import frames, inertia, spin_on, turn, twist
     from passivo.world.table import *
     from passivo.world.ties import (
@@ -161,6 +163,8 @@ def world_difference(m, t):
             twice += m[p + MASS] * (m[old + V + k] + m[new + V + k]) * m[step + V + k]
             m[t[AT_DIFFERENCE] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[step + k]
         m[t[AT_DIFFERENCE] + KINETIC] += 0.5 * twice
+    differ_joints(m, t)
+    difference_of_cords(m, t)
     if t[CONTACTS]:
         m[t[AT_DIFFERENCE] + t[REPAIR_ROW]] = m[t[AT_STEP] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
@@ -226,6 +230,8 @@ def world_energy(m, t):
             twice += m[p + MASS] * m[s + V + k] * m[s + V + k]
             m[t[AT_ENERGY] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[s + k]
         m[t[AT_ENERGY] + KINETIC] += 0.5 * twice
+    store_joints(m, t)
+    energy_of_cords(m, t)
     if t[CONTACTS]:
         m[t[AT_ENERGY] + t[REPAIR_ROW]] = m[t[AT_STATE] + t[TANK_STATE]]
     frames(m, t, t[AT_STATE], F_TURN)
@@ -261,6 +267,7 @@ def world_output(m, t):
             m[y + i] = m[s + V + i] + m[row] * u + m[row + 1] * v + m[row + 2] * w
             if t[tap + 3] == 6:
                 m[y + 3 + i] = m[row] * p + m[row + 1] * q + m[row + 2] * r
+    output_of_cords(m, t)
     if t[CARRIERS] > t[BODIES]:
         pull_anchors(m, t)
 

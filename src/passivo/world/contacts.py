@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.kernel.tick import OK
+    from passivo.world.assemblies import member_of
     from passivo.world.blocks import divide, respond
     from passivo.world.collide import touch_size
     from passivo.world.table import *
@@ -50,7 +51,7 @@ def lay_column(m, t, h, at):
             continue
         for i in range(3):
             vector = column + 6 * i
-            if t[t[COMPONENT_TABLE] + 2 * c + 1] == 1:  # a body by itself
+            if t[t[COMPONENT_TABLE] + 2 * c + 1] == 1 and member_of(t, c) < 0:  # a body by itself
                 for n in range(6):
                     m[vector + n] = m[jacobian + 6 * i + n] / h
                 divide(m, t[AT_BLOCKS] + 36 * c, vector)

@@ -11,23 +11,34 @@ from passivo.kernel import core as cores
 from passivo.kernel import tick
 from passivo.world import (
     advance,
+    assemblies,
     blocks,
     books,
     collide,
     contacts,
+    cord_table,
+    cords,
     debit,
     exact,
     fields,
+    inertias,
     interior,
+    joint_books,
     lemke,
     poses,
     repair,
+    routes,
     surfaces,
     table,
+    taut,
     ties,
+    trees,
 )
 
-FILES = (poses, ties, blocks, surfaces, collide, fields, contacts, books, debit, repair, advance)
+FILES = (
+    poses, ties, trees, taut, routes, cords, assemblies, blocks, inertias, surfaces, collide, fields, contacts,
+    joint_books, books, debit, repair, advance,
+)  # fmt: skip
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
     "world_ready": ("", "void"),
@@ -57,7 +68,7 @@ def core_text(engine: str, solver: str) -> str:
     from passivo.kernel.module import Piece, assemble, numbers_of
 
     files = (*FILES, *SOLVERS[solver])
-    inner = Piece(numbers_of(table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
+    inner = Piece(numbers_of(table, cord_table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
     kernels = [kernel for file in files for kernel in (*file.KERNELS, *getattr(file, "ENTRIES", ()))]
     kernels = {kernel.__name__: kernel for kernel in kernels}.values()
     return assemble(

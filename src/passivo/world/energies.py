@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from passivo.world.form import rows_of
-from passivo.world.names import BODY_PARAMETERS, BODY_VECTORS, GRAVITY
+from passivo.world.names import BODY_PARAMETERS, BODY_VECTORS, GRAVITY, vectors_of
+from passivo.world.tendons import DRIVE
 
 if TYPE_CHECKING:
     from passivo.world.parts import Tie
@@ -28,6 +29,13 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
         v, w = read(f"{name}.velocity"), read(f"{name}.angular_velocity")
         rows["kinetic"] = rows["kinetic"] + (mass * (v * v).sum(axis=1) + (w * (w @ inertia)).sum(axis=1)) / 2
         rows["gravity"] = rows["gravity"] - mass * (read(f"{name}.position") @ gravity)
+    for name, joint in world.joints.items():
+        for rate in joint.rates:
+            own = [columns[part] for part in vectors.get(f"{name}.{rate}", (f"{name}.{rate}",))]
+            rows["kinetic"] = rows["kinetic"] + params[f"{name}.inertia"] * (states[:, own] ** 2).sum(axis=1) / 2
+        if hasattr(joint, "stiffness"):
+            way = states[:, columns[f"{name}.{next(iter(joint.coordinates))}"]] - params[f"{name}.reference"]
+            rows["springs"] = rows["springs"] + params[f"{name}.stiffness"] * way**2 / 2
     if world.touches:
         rows["repair"] = states[:, columns["tank"]]
     for bond in world.bonds.values():
@@ -36,6 +44,16 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
                 stretch = _stretch(tie, read)
                 energy = params[tie.stiffness] * tie.share * stretch**2 / 2
                 rows[bond.row] = rows[bond.row] + energy
+    for cord in world.cords:
+        column: Callable[[str], np.ndarray] = lambda name: states[:, columns[name]]  # noqa: E731
+        stretch = cord.stretch(params, column, world.coordinate_of)
+        taut = np.maximum(stretch, 0.0)
+        rows[cord.row] = rows[cord.row] + params.get(cord.stiffness, 0.0) * taut**2 / 2
+        if cord.drive:
+            mass, stiffness, _ = (params[f"{cord.name}.{what}"] for what in DRIVE)
+            lag = column(f"{cord.name}.drive") - params[cord.gain] * column(f"{cord.command}.length")
+            rows[cord.row] = rows[cord.row] + stiffness * lag**2 / 2
+            rows["kinetic"] = rows["kinetic"] + mass * column(f"{cord.name}.drive_speed") ** 2 / 2
     return np.column_stack(list(rows.values()))
 
 
@@ -47,13 +65,14 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
     places = [columns[part] for name in (*world.bodies, *world.anchors) for part in vectors[f"{name}.position"]]
     arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
     far = float(np.abs(states[:, places]).max(initial=0.0)) + max(arms, default=0.0)
-    result = np.zeros(len(world.states))
+    result, radii = np.zeros(len(world.states)), [1.0]
     weight, joules = np.linalg.norm([params[name] for name in GRAVITY]), 0.0
     for name in world.bodies:
         own = {what: [columns[part] for part in vectors[f"{name}.{what}"]] for what in BODY_VECTORS}
         if world.bonds or world.touches:
             mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
             radius = np.sqrt(sum(moments) / (2.0 * mass))
+            radii.append(radius)
             for what in ("velocity", "mean_velocity"):
                 result[own[what]] = far / step
             for what in ("angular_velocity", "mean_angular_velocity", "smooth_angular_velocity"):
@@ -67,6 +86,17 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
         joules += params[f"{name}.mass"] * (speed * speed + weight * far)
     if world.touches:
         result[columns["tank"]] = joules
+    # joints turn by what places are known to, over the smallest lever that moves them
+    levers = [abs(slope) for cord in world.cords for slope in cord.slopes if slope]
+    lever = min([*radii, *levers])
+    for name, joint in world.joints.items():
+        for what in vectors_of(joint):
+            own = [columns[part] for part in vectors.get(f"{name}.{what}", (f"{name}.{what}",))]
+            result[own] = far / lever if what in joint.coordinates else far / (lever * step)
+    for cord in world.cords:
+        if cord.drive:
+            places = states[:, [columns[f"{cord.name}.drive"], columns[f"{cord.command}.length"]]]
+            result[columns[f"{cord.name}.drive_speed"]] = np.abs(places).max(initial=0.0) / step
     return result
 
 

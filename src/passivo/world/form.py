@@ -31,7 +31,10 @@ def form_of(world: World) -> WorldForm:
         for tie in bond.ties
         if tie.b in world.anchors and world.params.get(tie.damping, 0.0) > 0.0
     }
-    at_once = {f"{name}[{i}]" for name in damped for i in range(world.ports[name].width)}
+    for cord in world.tendons.values():
+        if world.params.get(f"{cord.name}.drive_damping" if cord.drive else cord.damping, 0.0) > 0.0:
+            damped.add(cord.command)
+    at_once = {f"{name}[{i}]" for name in damped if name for i in range(world.ports[name].width)}
     names = rows_of(world)
     everything = tuple(range(len(world.states)))
     return WorldForm(
@@ -56,5 +59,13 @@ def form_of(world: World) -> WorldForm:
 def rows_of(world: World) -> tuple[str, ...]:
     """The rows of a world's ledger: springs, joints and those of contacts only where it has some."""
     bound = dict.fromkeys(bond.row for bond in world.bonds.values())
+    if any("stiffness" in part for joint in world.joints.values() for part in joint.params):
+        bound["springs"] = None
+    bound |= dict.fromkeys(cord.row for cord in world.cords)
     contacts = CONTACT_ROWS if world.touches else ()
-    return ("kinetic", "gravity", *(row for row in ("springs", "joints") if row in bound), *contacts)
+    return (
+        "kinetic",
+        "gravity",
+        *(row for row in ("springs", "joints", "tendons", "stops") if row in bound),
+        *contacts,
+    )

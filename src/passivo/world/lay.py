@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,12 +11,14 @@ from passivo.kernel import tick
 from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import SOLVERS, imports
-from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK
-from passivo.world.order import Elimination
+from passivo.world.lay_assemblies import Laid, Nodes, spread
+from passivo.world.lay_cords import cord_entries, room_for
+from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK, records_of
 from passivo.world.parts import KINDS
 
 if TYPE_CHECKING:
     from passivo.kernel.module import Piece
+    from passivo.kernel.source import Layout
     from passivo.method.base import Method
     from passivo.world.world import World
 
@@ -70,12 +73,12 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     bodies, ties = list(world.bodies), [(bond, tie) for bond in world.bonds.values() for tie in bond.ties]
     carriers = {name: i for i, name in enumerate([*bodies, *world.anchors])}
     pairs = [(carriers[tie.a], carriers[tie.b]) for _, tie in ties if tie.b in world.bodies]
-    plan = Elimination(len(bodies), pairs)
+    nodes = Nodes(world, carriers, pairs)
     layout.take("FRAMES", len(carriers) * T.F_SIZE)
     layout.take("TIE_ROWS", len(ties) * T.R_SIZE)
-    layout.take("BLOCKS_OF_BODIES", 36 * len(plan.blocks))
+    layout.take("BLOCKS_OF_BODIES", nodes.size)
     layout.take("RIGHT_SIDE", 6 * len(bodies))
-    groups, room = plan.components(), world.most_contacts if world.touches else 0
+    groups, room = nodes.groups, world.most_contacts if world.touches else 0
     span = max(map(len, groups))
     layout.take("TOUCHES", room * (T.K_COLUMNS + 2 * T.COLUMN * span))
     layout.take("PAST", room * T.PAST_SIZE)
@@ -93,7 +96,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     header = dict.fromkeys(_header_names(), 0)
     header |= {name: layout.sections[section] for name, section in SECTIONS.items()}
     header |= {"BODIES": len(bodies), "CARRIERS": len(carriers), "TIES": len(ties), "TAPS": len(world.taps)}
-    header |= {"INPUTS": world.width, "ROW_COUNT": len(form.rows), "BLOCKS": len(plan.blocks)}
+    header |= {"INPUTS": world.width, "ROW_COUNT": len(form.rows), "BLOCKS": nodes.size, "NODES": len(nodes.width)}
     header |= {"STATE_COUNT": len(world.states), "MOST_EXACT": most, **options}
     table = [0] * T.HEADER
     inputs = _offsets(world)
@@ -104,9 +107,9 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         anchor = world.anchors.get(name)
         state = T.BODIES_FROM + T.BODY_STATES * min(i, len(bodies)) + T.ANCHOR_STATES * max(i - len(bodies), 0)
         if anchor is None:
-            table += [state, params[f"{name}.{BODY_PARAMETERS[0]}"], -1, 0]
+            table += [state, params[f"{name}.{BODY_PARAMETERS[0]}"], -1, 0, -1]
         else:
-            table += [state, -1, inputs[name], anchor.width]
+            table += [state, -1, inputs[name], anchor.width, -1]
     header["TIE_TABLE"] = len(table)
     rows = [row.name for row in form.rows]
     told = {name: 4 * i for i, name in enumerate(world.bonds)}  # as `Names.recorded` has them
@@ -114,19 +117,29 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     for bond, tie in ties:
         a, b = carriers[tie.a], carriers.get(tie.b, -1) if tie.b is not None else -1
         both = 0 <= b < len(bodies)
-        turns = bond.row == "springs" or exact_joints
+        turns = bond.row == "springs" or exact_joints or a in nodes.assembled
         exact |= turns
         table += [
             KINDS.index(tie.kind), a, b, params.get(tie.stiffness, -1), params.get(tie.damping, -1),
             figures.skip(1), figures.skip(6 + len(tie.more)), int(turns), rows.index(bond.row),
-            plan.blocks[a, b] if both else -1, plan.blocks[b, a] if both else -1, told[bond.name],
+            nodes.twist[a, b] if both else -1, nodes.twist[b, a] if both else -1, told[bond.name],
         ]  # fmt: skip
     header["ITERATES"] = int(exact and options["SCHEME"] == T.MIDPOINT)
     header["TAP_TABLE"] = len(table)
     for tap in world.taps.values():
         table += [carriers[tap.body], figures.skip(3), inputs[tap.name], tap.width]
+    laid = Laid(world, nodes, carriers, table, partial(_room, layout), figures.skip)
+    header |= {"ASSEMBLIES": len(laid.entries), "ASSEMBLY_TABLE": laid.start}
+    for body, entry in laid.members.items():
+        table[header["CARRIER_TABLE"] + T.C_SIZE * body + T.C_MEMBER] = entry
+    header |= {"LINKED": len(nodes.linked), "LINKED_TABLE": len(table)}
+    table += laid.linked(nodes)
+    header |= _lay_cords(world, table, layout, laid, figures, rows, inputs)
+    header["SPRING_ROW"] = rows.index("springs") if "springs" in rows else 0
     header["ORDER_TABLE"] = len(table)
-    table += plan.table(len(table))
+    table += nodes.plan.table(len(table), laid.about(nodes), lambda i, j: nodes.places[i, j])
+    header["RESPOND_TABLE"] = len(table)
+    table += spread(nodes.node_groups, len(table))
     if world.touches:
         geoms = world.geoms
         header |= {"CONTACTS": room, "GEOMS": len(geoms), "SPAN": span, "TOLD_CONTACTS": 4 * len(world.bonds)}
@@ -145,15 +158,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         header["FIELD_TABLE"] = len(table)
         table += [figures.skip(T.H_HEIGHTS + field.grid.size) for _, field in fields]
         header["COMPONENT_TABLE"] = len(table)
-        places: dict[int, int] = {}
-        at = len(table) + 2 * len(bodies)
-        for group in groups:
-            if id(group) not in places:
-                places[id(group)] = at
-                at += 2 * len(group)
-        table += [number for group in groups for number in (places[id(group)], len(group))]
-        distinct = {id(group): group for group in groups}.values()
-        table += [number for group in distinct for place in group for number in (place, plan.order[place][0])]
+        table += spread(groups, len(table))
     for name, value in header.items():
         table[getattr(T, name)] = int(value)
     assert tuple(params)[:3] == GRAVITY
@@ -165,6 +170,31 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     # what a step by increments of the states would need
     leaves = ["def inside(m):\n    return True", "def end_gradient(m):\n    pass", *_leaves()]
     return Piece(numbers, leaves, (A.enter, A.book, *tick.KERNELS), imports(engine, solver))
+
+
+def _lay_cords(
+    world: World,
+    table: list[int],
+    layout: Layout,
+    laid: Laid,
+    figures: _Figures,
+    rows: list[str],
+    inputs: dict[str, int],
+) -> dict[str, int]:
+    """Cords and commands into the table; what the header says of them."""
+    cords, states = world.cords, {name: i for i, name in enumerate(world.states)}
+    memory = _room(layout, sum(map(room_for, cords)))
+    recorded = list(world.recorded)
+    told = {cord.name: recorded.index(f"{cord.name}.{records_of(cord)[0]}") for cord in cords}
+    numbers = {"states": states, "params": {name: i for i, name in enumerate(world.params)}}
+    numbers |= {"inputs": inputs, "rows": {name: i for i, name in enumerate(rows)}, "told": told}
+    start = len(table)
+    table += cord_entries(cords, start, memory, figures.skip, laid.places, numbers)
+    commands = len(table)
+    table += [number for name in world.commands for number in (states[f"{name}.length"], inputs[name])]
+    return {
+        "CORDS": len(cords), "CORD_TABLE": start, "COMMANDS": len(world.commands), "COMMAND_TABLE": commands
+    }  # fmt: skip
 
 
 def _exact_room(solver: str, room: int, options: dict[str, int]) -> tuple[int, int]:
@@ -186,6 +216,12 @@ class _Figures:
         """Where these begin."""
         self.at += count
         return self.at - count
+
+
+def _room(layout: Layout, size: int) -> int:
+    """Where these numbers of assemblies stand in the memory."""
+    layout.size += size
+    return layout.size - size
 
 
 def _header_names() -> list[str]:

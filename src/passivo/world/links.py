@@ -7,7 +7,7 @@ Coordinates of joints count from the pose of the file: there all are 0.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -43,6 +43,7 @@ class Joint:
     damping    N m s or N s/m
     armature   kg m² or kg that the coordinate carries besides the links: the rotor behind a gear
     friction   N m or N of dry friction
+    stop_stiffness, stop_damping  at the ends of its range; None: as worlds have them
     place      where the file says so: each error begins with it
     """
 
@@ -57,6 +58,8 @@ class Joint:
     friction: float = 0.0
     reference: float = 0.0
     place: str = ""
+    stop_stiffness: float | None = None
+    stop_damping: float | None = None
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,37 @@ class Closure:
 
 
 @dataclass(frozen=True)
+class Strand:
+    """A tendon over the joints of `arms`; the others are the arguments of `World.add_tendon`, `drive` a mass, a
+    stiffness and a damping."""
+
+    name: str
+    arms: Mapping[str, float | str]
+    stiffness: float | None = None
+    damping: float = 0.0
+    slack: float = 0.0
+    pretension: float = 0.0
+    command: str | None = None
+    gain: float = 1.0
+    drive: tuple[float, float, float] | None = None
+    force: bool = False
+    place: str = ""
+
+
+@dataclass(frozen=True)
+class Lead:
+    """An anchor where a link is at the start, that leads it by an SE(3) spring."""
+
+    name: str
+    link: str
+    stiffness: float
+    damping: float
+    turn_stiffness: float
+    turn_damping: float
+    place: str = ""
+
+
+@dataclass(frozen=True)
 class Unsupported:
     """What a file asks for and a world does not do: of one kind, by name, and what is done instead."""
 
@@ -122,6 +156,7 @@ class Scene:
 
     fixed     surfaces that never move, in the axes of the world
     excluded  pairs of links that never touch
+    strands   tendons; `commands` pull at them, `leads` are anchors
     contact   whether shapes touch; None: where there is a plane
     apart     whether what stands still does not touch the links that hang on it: shapes of neighbours often overlap
     step      seconds that the file proposes; `about` one line for people
@@ -140,6 +175,9 @@ class Scene:
     apart: bool = False
     step: float | None = None
     about: str = ""
+    strands: tuple[Strand, ...] = ()
+    commands: tuple[str, ...] = ()
+    leads: tuple[Lead, ...] = ()
 
     @property
     def roots(self) -> dict[str, str]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from passivo.errors import ModelError, quoted
+from passivo.world.joints import Joint, joint_from
 from passivo.world.rotation import checked_vector, matrix_of, numbers_of
 from passivo.world.shapes import Quaternion, Shape, Vector, inertia_of, shape_from
 
@@ -74,6 +75,23 @@ class Body(Carrier):
     def from_description(cls, data: Mapping[str, Any]) -> Body:
         shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
         return cls(**_tuples(data) | {"shapes": shapes})
+
+
+@dataclass(frozen=True, eq=False)
+class Link(Body):
+    """A body that moves by the coordinates of its joints. They lead from its `parent` (None: the world) outwards."""
+
+    parent: str | None = None
+    joints: tuple[Joint, ...] = ()
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "joints": [joint.describe() for joint in self.joints]}
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Link:
+        shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
+        joints = tuple(joint_from(joint) for joint in data["joints"])
+        return cls(**_tuples(data) | {"shapes": shapes, "joints": joints})
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,9 +13,11 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.assemblies import member_of, push_members, respond_all
     from passivo.world.books import world_difference
     from passivo.world.collide import touch_size
     from passivo.world.contacts import add_columns, along_body, answer, invert, lay_column, slip, terms
+    from passivo.world.inertias import place_repaired
     from passivo.world.poses import spin_on
     from passivo.world.table import *
 
@@ -28,10 +30,10 @@ SLACK = 1e-7  # metres of depth that are left alone
 
 
 def free_ends(m, t, at):
-    """Whether no tie hangs on the bodies of a contact."""
+    """Whether no tie hangs on the bodies of a contact, and no joint."""
     for side in range(2):
         c = int(m[at + K_A + side])
-        if c >= 0 and t[t[COMPONENT_TABLE] + 2 * c + 1] > 1:
+        if c >= 0 and (t[t[COMPONENT_TABLE] + 2 * c + 1] > 1 or member_of(t, c) >= 0):
             return False
     return True
 
@@ -245,7 +247,25 @@ def plan_repair(m, t, h, count):
             if size != m[at + K_TO]:
                 part(m, t, at, way, size - m[at + K_TO])
                 m[at + K_TO] = size
+    if t[ASSEMBLIES] > 0:
+        answer_repair(m, t, h, count)
     return True
+
+
+def answer_repair(m, t, h, count):
+    """WAY of assemblies: how far what parts bodies moves their unknowns."""
+    vector = t[AT_FREE] + 6 * t[BODIES]
+    for i in range(6 * t[BODIES]):
+        m[vector + i] = 0.0
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_TO] > 0.0 and not free_ends(m, t, at):
+            push_members(m, t, at, vector, m[at + K_TO] / h, 0.0, 0.0)
+    respond_all(m, t, vector)
+    for k in range(t[ASSEMBLIES]):
+        a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        for i in range(t[a + A_WIDTH]):
+            m[t[a + A_WAY] + i] = m[t[a + A_ANSWER] + i]
 
 
 def part(m, t, at, way, size):
@@ -272,6 +292,8 @@ def repaired(m, t, h, share):
         spin_on(m, old + Q, new + Q, h * m[hat + 3], h * m[hat + 4], h * m[hat + 5])
         if share > 0.0:
             spin_on(m, new + Q, new + Q, share * m[way + 3], share * m[way + 4], share * m[way + 5])
+    if t[ASSEMBLIES] > 0:
+        place_repaired(m, t, h, share)
     steps_of(m, t)
     world_difference(m, t)
     cost = 0.0
@@ -343,6 +365,7 @@ def tell_noise(m, t, h):
 
 INLINE = (free_ends, mass_of, steps_of)
 KERNELS = (
-    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, plan_repair, repaired,
+    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, answer_repair,
+    plan_repair, repaired,
     repair, tell_noise, tell_contacts,
 )  # fmt: skip

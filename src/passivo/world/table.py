@@ -39,7 +39,7 @@ AT_FRAMES = 27
 AT_ROWS = 28
 AT_BLOCKS = 29
 AT_RIGHT = 30
-BLOCKS = 31  # 6 × 6, those of the bodies first
+BLOCKS = 31  # numbers in all blocks; those of bodies and of two that are tied come first, 6 × 6 each
 CARRIER_TABLE = 32
 TIE_TABLE = 33
 TAP_TABLE = 34
@@ -78,7 +78,18 @@ PAIRS = 66  # two owners of geoms each, whose friction and restitution are told;
 PAIR_TABLE = 67
 AT_PAIRS = 68  # figures: friction and restitution of each
 AT_PROOF = 69  # whether this is an audit, which wants to know the rounding of what is recorded
-HEADER = 70
+ASSEMBLIES = 70  # mechanisms and the like, whose bodies move by unknowns of their own (`assemblies.py`)
+ASSEMBLY_TABLE = 71
+NODES = 72  # of the elimination: free bodies and assemblies
+RESPOND_TABLE = 73  # for each body: where the nodes stand that hang together with it, and how many
+LINKED = 74  # blocks of two bodies of which one is a member of an assembly
+LINKED_TABLE = 75
+SPRING_ROW = 76  # of the ledger
+CORDS = 77  # tendons and stops of joints (`cord_table.py`)
+CORD_TABLE = 78
+COMMANDS = 79
+COMMAND_TABLE = 80  # of each its state and its input
+HEADER = 81
 
 EPSILON = 2.0**-52
 
@@ -110,7 +121,8 @@ C_STATE = 0  # within the state
 C_PARAM = 1  # within the parameters: mass, inertia, drags
 C_INPUT = 2  # of an anchor, within the inputs
 C_WIDTH = 3  # of an anchor: 3 moves it, 6 turns it too
-C_SIZE = 4
+C_MEMBER = 4  # of a member of an assembly its entry there, −1 of others
+C_SIZE = 5
 
 # parameters of a body; the first three of all are gravity
 MASS = 0
@@ -143,6 +155,93 @@ DIRECTION = 1  # Ψ = Ra ra − Rb rb: two unit vectors
 SLIDE = 2  # Ψ_j = Rb n_j · (xa + Ra ra − xb − Rb rb): ra, rb, three directions n_j, or zeros
 LENGTH = 3  # as a point, elastic in |Ψ| − L alone: ra, rb, L
 SPIN = 4  # no Ψ: a damper between two rates
+
+# of an assembly in the table
+A_WIDTH = 0  # unknowns
+A_RATE = 1  # in the memory: the unknowns of the step, as far as they are known
+A_ANSWER = 2  # right hand side and solution of the elimination
+A_OWN = 3  # its own matrix, then its own right hand side
+A_BLOCK = 4  # its block, behind AT_BLOCKS
+A_MEMBERS = 5  # in the table
+A_COUNT = 6
+A_PARTS = 7  # its limbs, in the table
+A_PART_COUNT = 8
+A_ROOM = 9  # in the memory, see M_
+A_WAY = 10  # how far a repair of contacts moves it, for each unknown
+A_SIZE = 11
+
+# of a member of an assembly in the table: V̂ = Σ columns · unknowns
+G_BODY = 0
+G_COLUMNS = 1  # in the memory: 6 numbers for each unknown that moves it
+G_COUNT = 2
+G_UNKNOWNS = 3  # in the table: which these are
+G_SIZE = 4
+
+# of a block of two bodies of which one is a member: body, body, block, where it goes to, how wide that is
+LINKED_SIZE = 5
+
+# of a limb in the table: a joint, and what it carries; bodies with several joints hang on limbs without a body
+L_KIND = 0
+L_PARENT = 1  # in the table, −1 for the world
+L_BODY = 2  # −1 for none
+L_AT = 3
+L_FIGURES = 4
+L_COORDINATES = 5  # within the state; of a free one the pose of the body, then its velocities
+L_RATES = 6
+L_MEANS = 7  # rates of the last step, and of the one before
+L_EARLIER = 8
+L_PARAM = 9  # damping, inertia, stiffness, reference; −1 for none
+L_FIRST = 10  # its unknowns
+L_WIDTH = 11
+L_COUNT = 12  # of unknowns that move it: those of its parent, then its own
+L_PATH = 13
+L_COLUMNS = 14
+L_SIZE = 15
+
+# kinds of limbs
+HINGE = 0
+RAIL = 1
+BALL = 2
+FREE = 3
+
+# figures of a limb
+PIN = 0  # the place of the joint in the axes of the parent
+OWN_PIN = 3  # and in its own
+AXIS = 6  # in its own axes
+REST = 9  # its orientation in the axes of the parent where the joint is at 0
+LIMB_FIGURES = 13
+
+# parameters of a joint
+JOINT_DAMPING = 0
+JOINT_INERTIA = 1
+JOINT_STIFFNESS = 2
+JOINT_REFERENCE = 3
+
+# of a limb in the memory, where it is looked at
+P_COORDINATES = 0
+P_X = 7
+P_Q = 10
+P_TURN = 14
+P_W = 23  # its rate, and the velocity of its origin, in world axes
+P_V = 26
+P_PIN = 29  # the place of its joint
+P_SPEED = 32
+P_START = 35  # R at the start of the step
+P_BACK = 44  # R' of its own times R of its parent, then
+P_HAT = 53  # V̂
+P_BENT = 59  # the mean turn of the step
+P_COSINE = 68  # of half of its angle
+P_SHARE = 69  # the sine of that, by the angle
+P_SIZE = 70
+
+# of a mechanism in the memory: three n × n matrices (masses, what turns motion, scratch), then for each unknown
+M_RATE = 0  # where inertias are made
+M_NU = 1
+M_AXES = 2  # whether it turns, its axis, how that changes, its place, how that changes
+AXIS_SIZE = 13
+M_COLUMNS = 15  # velocity of a body, its change, axis, moment, its change
+COLUMN_SIZE = 15
+M_ROOM = 30
 
 # of a carrier in the memory
 F_TURN = 0  # R at the start

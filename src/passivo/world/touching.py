@@ -11,7 +11,7 @@ import numpy as np
 from passivo.errors import ModelError, quoted
 from passivo.world import bonds
 from passivo.world.names import GRAVITY
-from passivo.world.parts import ORIGIN, UP, Body, Bond, Fixed, Geom, Pair, Plane
+from passivo.world.parts import ORIGIN, UP, Body, Bond, Fixed, Geom, Link, Pair, Plane
 from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import HeightField, Shape
 
@@ -161,9 +161,11 @@ class Touching:
 
     @property
     def apart(self) -> list[tuple[str, str]]:
-        """Pairs that do not touch: bodies that a joint joins, and what `set_pair` says so of."""
+        """Pairs that do not touch: bodies or links that a joint joins, and what `set_pair` says so of."""
         ties = [tie for bond in self.bonds.values() if bond.row == "joints" for tie in bond.ties]
         joined = {(min(tie.a, tie.b), max(tie.a, tie.b)): False for tie in ties if tie.b in self.bodies}
+        links = (body for body in self.bodies.values() if isinstance(body, Link))
+        joined |= {_pair(link.name, link.parent): False for link in links if link.parent is not None}
         told = {key: pair.collide for key, pair in self.pairs.items() if pair.collide is not None}
         return [key for key, collide in {**joined, **told}.items() if not collide]
 
@@ -197,6 +199,10 @@ class Touching:
         pairs = [[a, b] for a, b, *_ in self.told_pairs]
         fields = [field.grid.shape for _, field in self.fields]
         return [self.most_contacts, [[geom.owner, geom.body] for geom in self.geoms], pairs, fields]
+
+
+def _pair(a: str, b: str) -> tuple[str, str]:
+    return min(a, b), max(a, b)
 
 
 def shapes_of(shape: Any, name: str) -> tuple[Shape, ...]:

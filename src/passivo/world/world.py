@@ -11,10 +11,12 @@ import numpy as np
 
 from passivo.errors import InputError, ModelError, quoted
 from passivo.model.ports import Port
-from passivo.model.system import Model, checked_name, number
+from passivo.model.system import Model, checked_name
 from passivo.world import bonds, energies
 from passivo.world.bound import Bound
 from passivo.world.form import WorldForm, form_of
+from passivo.world.hung import Hung
+from passivo.world.lay_cords import figures_of
 from passivo.world.names import BODY_PARAMETERS, GRAVITY, STEPS, TANK, Names
 from passivo.world.parts import (
     ORIGIN,
@@ -23,22 +25,23 @@ from passivo.world.parts import (
     Body,
     Bond,
     Fixed,
+    Link,
     Pair,
     Plane,
     Point,
     Tap,
     check_moments,
-    checked_inertia,
 )
 from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
-from passivo.world.shapes import HeightField, Shape
-from passivo.world.touching import Touching, shapes_of
+from passivo.world.shapes import Shape
+from passivo.world.tendons import Command, Cord, Strung
+from passivo.world.touching import Touching
 
 SHOWN = 2  # bodies in a picture of a run
 
 
-class World(Read, Bound, Touching, Model):
+class World(Read, Bound, Hung, Strung, Touching, Model):
     """Rigid bodies under gravity (m/s²), tied by springs and joints, moved through ports and anchors.
 
         world = pv.World(gravity=(0, 0, -9.81))
@@ -81,6 +84,8 @@ class World(Read, Bound, Touching, Model):
         self.anchors: dict[str, Anchor] = {}
         self.taps: dict[str, Tap] = {}
         self.bonds: dict[str, Bond] = {}
+        self.tendons: dict[str, Cord] = {}
+        self.commands: dict[str, Command] = {}
         self.ports: dict[str, Port] = {}
         self.params = dict(zip(GRAVITY, checked_vector(gravity, "gravity")))
 
@@ -110,20 +115,9 @@ class World(Read, Bound, Touching, Model):
         friction, restitution  of its surface
         """
         name = self._new_name(name)
-        shapes = shapes_of(shape, name)
-        if any(isinstance(each, HeightField) for each in shapes):
-            raise ModelError(
-                f"body {name!r} cannot have a HeightField, which stands still; give it to world.add_fixed(...), and "
-                "the body a ConvexMesh"
-            )
-        if mass is None:
-            raise ModelError(f"body {name!r} needs a mass: say mass=1.0, in kg")
-        weight = number(mass, f"the mass of body {name!r}")
-        if not weight > 0.0:
-            raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {weight:g}; what never moves is an anchor")
-        moments = checked_inertia(inertia, weight, shapes, name)
-        damping = bonds.amount(drag, f"the drag of {name!r}"), bonds.amount(spin_drag, f"the spin drag of {name!r}")
-        surface = bonds.checked_surface(friction, restitution, name)
+        shapes, amounts, surface = self._weighed(
+            name, "body", shape, mass, inertia, (drag, spin_drag), friction, restitution
+        )
         body = Body(
             name,
             checked_vector(position, f"the position of body {name!r}"),
@@ -134,7 +128,7 @@ class World(Read, Bound, Touching, Model):
             *surface,
         )
         self.bodies[name] = body
-        self.params |= {f"{name}.{p}": v for p, v in zip(BODY_PARAMETERS, (weight, *moments, *damping))}
+        self.params |= amounts
         return body
 
     def add_anchor(self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False) -> Anchor:
@@ -174,13 +168,18 @@ class World(Read, Bound, Touching, Model):
     @property
     def members(self) -> list[str]:
         """The names of everything in it."""
-        return [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed]
+        found = [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed, *self.joints]
+        return [*found, *self.tendons, *self.commands]
 
     # -- what every model says ----------------------------------------------------------------------------------------
 
     @property
     def names(self) -> Names:
-        return Names(tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches)
+        joints = tuple(self.joints.values())
+        strung = tuple(self.commands), tuple(self.cords)
+        return Names(
+            tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, joints, self.hung, *strung
+        )
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -197,7 +196,7 @@ class World(Read, Bound, Touching, Model):
     def unit(self, name: str, gives: bool = False) -> str:
         if name in self.ports:
             force = (self.ports[name].kind == "effort") != gives
-            return ("N" if force else "m/s") if self.ports[name].width == 3 else ""
+            return ("N" if force else "m/s") if self.ports[name].width < 6 else ""
         return self.names.unit(name)
 
     @property
@@ -222,13 +221,23 @@ class World(Read, Bound, Touching, Model):
             values += [*body.velocity, *body.angular_velocity, *body.angular_velocity, *ORIGIN]
         for anchor in self.anchors.values():
             values += [*anchor.position, *anchor.orientation]
-        return dict(zip(self.states, [*values, 0.0]))
+        for joint in self.joints.values():
+            values += self._start_of(joint)
+        return dict.fromkeys(self.states, 0.0) | dict(zip(self.states, values))
 
     def placed(self, values: Mapping[str, float]) -> dict[str, float]:
         """States put by hand: a quaternion has length 1, and what was known of the last step is forgotten, unless all
         states are put, as a run has them."""
         if values and len(values) < len(self.states):
             for name in values:
+                body = name.split(".")[0]
+                if body in self.hung:
+                    joint = self.links[body].joints[-1]
+                    first, rate = next(iter(joint.coordinates)), next(iter(joint.rates))
+                    raise InputError(
+                        f"{name!r} follows from joints; put their coordinates, such as "
+                        f"'{joint.name}.{first}', and rates, such as '{joint.name}.{rate}'"
+                    )
                 if name not in (*self.names.seen, "tank"):
                     raise InputError(
                         f"{name!r} is what the world keeps of its last steps, and cannot be put by itself; put poses "
@@ -236,13 +245,15 @@ class World(Read, Bound, Touching, Model):
                     )
             values = {**dict.fromkeys(STEPS, 0.0), **values}
         result = dict(values)
-        for name in (*self.bodies, *self.anchors):
-            parts = self.vectors[f"{name}.orientation"]
+        turns = [f"{name}.orientation" for name in (*self.bodies, *self.anchors)]
+        turns += [f"{name}.turn" for name, joint in self.joints.items() if "turn" in joint.coordinates]
+        for name in turns:
+            parts = self.vectors[name]
             given = [part for part in parts if part in values]
             if given:
                 if len(given) < 4:
-                    raise ModelError(f"give all four components of '{name}.orientation', w x y z, or none")
-                turn = checked_quaternion([values[part] for part in parts], f"the orientation of {name!r}")
+                    raise ModelError(f"give all four components of {name!r}, w x y z, or none")
+                turn = checked_quaternion([values[part] for part in parts], f"the quaternion {name!r}")
                 result |= dict(zip(parts, turn))
         return result
 
@@ -250,7 +261,8 @@ class World(Read, Bound, Touching, Model):
         """The world as it is now, checked: a run is not changed by what is added later."""
         self.check(self.params)
         twin = copy.copy(self)
-        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs"):
+        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs", "tendons",
+                      "commands"):  # fmt: skip
             setattr(twin, group, dict(getattr(self, group)))
         twin._bridge = None
         if twin.touches:
@@ -310,11 +322,16 @@ class World(Read, Bound, Touching, Model):
             check_moments(tuple(values[1:7]), f"the inertia of body {name!r}")
             for what, value in zip(BODY_PARAMETERS[7:], values[7:]):
                 bonds.amount(value, f"the {what.replace('_', ' ')} of {name!r}")
+        for joint in self.joints.values():
+            for name in joint.params:
+                if not name.endswith((".reference", ".low", ".high")):
+                    bonds.amount(params[name], f"the parameter {name!r}")
         if TANK in params:
             bonds.amount(params[TANK], "the contact_tank")
         for bond in self.bonds.values():
             for name in bond.params:
                 bonds.amount(params[name], f"the parameter {name!r}")
+        self._check_cords(params)
 
     def with_params(self, **params: float) -> World:
         twin = self.snapshot()
@@ -325,7 +342,9 @@ class World(Read, Bound, Touching, Model):
     def figures(self) -> list[float]:
         """Points, directions, lengths and shares of ties, and points of ports, in the order of `lay.py`."""
         ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
-        numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values())) for number in group]
+        limbs = [limb.figures for limbs in self.mechanisms for limb in limbs]
+        numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values()), *limbs) for number in group]
+        numbers += [number for cord in self.cords for number in figures_of(cord)]
         return numbers + self._figures_of_contacts() if self.touches else numbers
 
     def _figures_of_contacts(self) -> list[float]:
@@ -348,6 +367,11 @@ class World(Read, Bound, Touching, Model):
             "answers": sorted(form.at_once),
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
             "taps": [[tap.body, tap.width] for tap in self.taps.values()],
+            "links": [
+                [link.name, link.parent, [type(joint).__name__ for joint in link.joints]]
+                for link in self.links.values()
+            ],
+            "cords": [cord.skeleton for cord in self.cords],
             "touching": self._touching() if self.touches else [],
             "params": dict(self.params),
             "start": {
@@ -360,6 +384,8 @@ class World(Read, Bound, Touching, Model):
                 "anchors": [anchor.describe() for anchor in self.anchors.values()],
                 "taps": [tap.describe() for tap in self.taps.values()],
                 "bonds": [bond.describe() for bond in self.bonds.values()],
+                "tendons": [tendon.describe() for tendon in self.tendons.values()],
+                "commands": list(self.commands),
                 "ports": list(self.ports),
                 "couplings": list(self.couplings),
             },
@@ -374,14 +400,18 @@ class World(Read, Bound, Touching, Model):
         world.pairs = {(pair["a"], pair["b"]): Pair(**pair) for pair in start.get("pairs", ())}
         world.couplings = tuple(start["couplings"])
         world.params = dict(data["params"])
-        world.bodies = {body["name"]: Body.from_description(body) for body in start["bodies"]}
+        world.bodies = {
+            body["name"]: (Link if "joints" in body else Body).from_description(body) for body in start["bodies"]
+        }
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
         world.taps = {tap["name"]: Tap.from_description(tap) for tap in start["taps"]}
         world.bonds = {bond["name"]: Bond.from_description(bond, world.params) for bond in start["bonds"]}
+        world.tendons = {cord["name"]: Cord.from_description(cord) for cord in start.get("tendons", ())}
+        world.commands = {name: Command(name) for name in start.get("commands", ())}
         for name in start["ports"]:
-            tapped = name in world.taps
-            width = world.taps[name].width if tapped else world.anchors[name].width
-            world.ports[name] = Port("effort" if tapped else "flow", width, ())
+            kind = "flow" if name in world.anchors or name in world.commands else "effort"
+            carrier = world.anchors.get(name) or world.taps.get(name)
+            world.ports[name] = Port(kind, carrier.width if carrier else 1, ())
         return world
 
     def __repr__(self) -> str:

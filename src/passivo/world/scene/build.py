@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from passivo.errors import ModelError, ScenarioError, nearest, quoted
-from passivo.world.links import UPRIGHT, Closure, Link, Scene, Unsupported, moved, rigid, within
+from passivo.world.links import UPRIGHT, Closure, Lead, Link, Scene, Strand, Unsupported, moved, rigid, within
 from passivo.world.rotation import matrix_of
 from passivo.world.scene.maximal import free_name, join
 from passivo.world.scene.reduced import hang
+from passivo.world.tendons import Command, Drive
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -47,6 +48,11 @@ class _Builder:
                 raise ScenarioError(f"{link.place or scene.source}: {error}") from None
         for one in scene.closures:
             self.close(one)
+        for lead in scene.leads:
+            self.lead(lead)
+        commands = {name: self.world.add_command(name) for name in scene.commands}
+        for strand in scene.strands:
+            self.string(strand, commands)
         still = [*getattr(self.world, "fixed", ())] if scene.apart else []
         hung = [link.name for link in scene.links if link.parent is None and link.joints[0].kind != "free"]
         for a, b in (*scene.excluded, *((a, b) for a in hung for b in still)):
@@ -70,7 +76,8 @@ class _Builder:
         velocity = np.array(link.velocity) + matrix_of(pose[1]) @ np.cross(link.angular_velocity, link.centre)
         alone = link.joints[0].kind == "free" and all(one.parent != link.name for one in self.scene.links)
         if coordinates == "generalised" and not alone:  # what floats alone is a body in any case
-            self.unsupported += hang(self.world, link, pose, options, velocity)
+            names = {one.name for one in self.scene.links}
+            self.unsupported += hang(self.world, link, pose, options, velocity, names)
             return
         self.world.add_body(link.name, **options, velocity=velocity, angular_velocity=link.angular_velocity)
         names = {one.name for one in self.scene.links}
@@ -98,6 +105,30 @@ class _Builder:
         add = self.world.add_ball if one.kind == "ball" else self.world.add_weld
         try:
             add(free_name(self.world, one.name, ()), *ends, at=one.at, stiffness=self.how["stiffness"])
+        except ModelError as error:
+            raise ScenarioError(f"{one.place or self.scene.source}: {error}") from None
+
+    def lead(self, one: Lead) -> None:
+        """An anchor where a body is, and the SE(3) spring between the two."""
+        body = self.world.bodies[one.link]
+        anchor = self.world.add_anchor(one.name, body.position, body.orientation, turns=True)
+        name = free_name(self.world, f"{one.name}_spring", ())
+        self.world.add_pose_spring(name, body, anchor, one.stiffness, one.turn_stiffness, one.damping, one.turn_damping)
+
+    def string(self, one: Strand, commands: Mapping[str, Command]) -> None:
+        """A tendon, where its joints have coordinates."""
+        given = {joint.name for link in self.scene.links for joint in link.joints}
+        known = set(self.world.joints)
+        if any(joint in given - known for joint in one.arms):
+            self.drop("tendon", one.name, 'left out between bodies; say coordinates="generalised"')
+            return
+        drive = None if one.drive is None else Drive(*one.drive)
+        command = None if one.command is None else commands[one.command]
+        options = {"slack": one.slack, "pretension": one.pretension, "gain": one.gain, "force": one.force}
+        try:
+            self.world.add_tendon(
+                one.name, one.arms, one.stiffness, one.damping, command=command, drive=drive, **options
+            )
         except ModelError as error:
             raise ScenarioError(f"{one.place or self.scene.source}: {error}") from None
 

@@ -15,6 +15,7 @@ bodies:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -24,9 +25,9 @@ from pydantic_core import PydanticCustomError
 
 from passivo.document.checked import checked
 from passivo.document.reader import Document, read_file, shortened
-from passivo.document.values import MOST_NAMES, Name, Number, Positive, Section
-from passivo.errors import PassivoError, ScenarioError
-from passivo.world.links import KINDS, Closure, Joint, Link, Scene, Surface, matrix, vector
+from passivo.document.values import MOST_NAMES, Formula, Name, Number, Positive, Section
+from passivo.errors import PassivoError, ScenarioError, nearest
+from passivo.world.links import KINDS, Closure, Joint, Lead, Link, Scene, Strand, Surface, matrix, vector
 from passivo.world.parts import Plane
 from passivo.world.rotation import checked_quaternion, numbers_of
 from passivo.world.scene.names import plain
@@ -64,6 +65,8 @@ class JointSpec(Section):
     armature: Amount = Field(0.0, description="kg m² or kg of the rotor behind the gear")
     friction: Amount = Field(0.0, description="N m or N, dry")
     reference: Number = Field(0.0, description="where the spring is slack")
+    stop_stiffness: Amount | None = Field(None, description="N m/rad or N/m at the ends of the range")
+    stop_damping: Amount | None = Field(None, description="N m s or N s/m there")
 
 
 class ShapeSpec(Section):
@@ -141,6 +144,38 @@ class LoopSpec(Section):
     at: Three = Field(description="where, in the axes of the world at the start")
 
 
+class DriveSpec(Section):
+    """What winds up a tendon."""
+
+    mass: Positive = Field(description="kg")
+    stiffness: Amount = Field(description="N/m, between it and the command")
+    damping: Amount = Field(0.0, description="N s/m")
+
+
+class TendonSpec(Section):
+    """A tendon over hinges or slides; it pulls where it is stretched."""
+
+    arms: dict[Name, Formula] = Field(description="joint: m, or a formula of the joints", min_length=1)
+    stiffness: Positive | None = Field(None, description="N/m")
+    damping: Amount = Field(0.0, description="N s/m")
+    slack: Amount = Field(0.0, description="m, where all joints are at 0")
+    pretension: Amount = Field(0.0, description="N there")
+    command: Name | None = Field(None, description="what pulls at it")
+    gain: Number = Field(1.0, description="how far, for each metre of the command")
+    drive: DriveSpec | None = Field(None, description="between the two")
+    force: bool = Field(False, description="whether a port of its name takes its tension")
+
+
+class AnchorSpec(Section):
+    """An anchor where a body is at the start, which leads it by an SE(3) spring; its port takes velocity and rate."""
+
+    body: Name
+    stiffness: Amount = Field(description="N/m")
+    damping: Amount = Field(0.0, description="N s/m")
+    turn_stiffness: Amount = Field(description="N m/rad")
+    turn_damping: Amount = Field(0.0, description="N m s")
+
+
 class SceneFile(Section):
     """A scene."""
 
@@ -152,6 +187,9 @@ class SceneFile(Section):
     planes: dict[Name, PlaneSpec] = Field({}, description="name: a plane")
     bodies: dict[Name, BodySpec] = Field(description="name: a body", min_length=1, max_length=10 * MOST_NAMES)
     loops: dict[Name, LoopSpec] = Field({}, description="name: what closes a loop")
+    commands: list[Name] = Field([], description="lengths given from outside, by the port of each name")
+    tendons: dict[Name, TendonSpec] = Field({}, description="name: a tendon")
+    anchors: dict[Name, AnchorSpec] = Field({}, description="name: what leads a body")
     exclude: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = Field(
         [], description="pairs of bodies that never touch"
     )
@@ -171,7 +209,7 @@ class _Reader:
 
     def scene(self) -> Scene:
         given = self.given
-        for group in ("planes", "bodies", "loops"):
+        for group in ("planes", "bodies", "loops", "tendons", "anchors"):
             for name in getattr(given, group):
                 self.check_name(name, group)
         links = tuple(self.link(name, body) for name, body in given.bodies.items())
@@ -188,6 +226,13 @@ class _Reader:
         for number, pair in enumerate(given.exclude):
             for name in pair:
                 self.check_end(name, ("exclude", number))
+        for name, one in given.anchors.items():
+            self.check_end(one.body, ("anchors", name, "body"))
+        leads = tuple(
+            Lead(name, one.body, one.stiffness, one.damping, one.turn_stiffness, one.turn_damping,
+                 self.document.where(("anchors", name)))
+            for name, one in given.anchors.items()
+        )  # fmt: skip
         return Scene(
             plain(given.name or self.file.stem),
             str(self.file),
@@ -196,6 +241,9 @@ class _Reader:
             planes,
             excluded=tuple((a, b) for a, b in given.exclude),
             closures=tuple(loops),
+            strands=tuple(self.strand(name, one) for name, one in given.tendons.items()),
+            commands=tuple(given.commands),
+            leads=leads,
             contact=given.contact,
             step=given.step,
             about=given.about,
@@ -207,8 +255,6 @@ class _Reader:
             raise ScenarioError(self.document.place((group, name), what))
 
     def check_end(self, name: str, path: tuple[Any, ...]) -> None:
-        from passivo.errors import nearest
-
         if name not in self.given.bodies and not (name == WORLD and path[0] == "loops"):
             what = f"there is no body {name!r}; {nearest(name, self.given.bodies)}"
             raise ScenarioError(self.document.place(path, what))
@@ -258,7 +304,17 @@ class _Reader:
             spec.friction,
             spec.reference,
             self.document.where(where),
+            spec.stop_stiffness,
+            spec.stop_damping,
         )
+
+    def strand(self, name: str, spec: TendonSpec) -> Strand:
+        told = dict(spec)
+        drive = None if spec.drive is None else (spec.drive.mass, spec.drive.stiffness, spec.drive.damping)
+        if spec.command is not None and spec.command not in self.given.commands:
+            what = f"there is no command {spec.command!r}; {nearest(spec.command, self.given.commands)}"
+            raise ScenarioError(self.document.place(("tendons", name, "command"), what))
+        return Strand(name, place=self.document.where(("tendons", name)), **{**told, "drive": drive})
 
     def mass(self, body: BodySpec, shapes: list[Shape], path: tuple[Any, ...]) -> tuple[float, Any, Any]:
         """Mass, centre of mass and inertia about it: as given, the rest from the shapes."""
@@ -329,6 +385,18 @@ def text_of(scene: Scene) -> str:
         "planes": planes,
         "bodies": bodies,
         "loops": loops,
+        "commands": list(scene.commands),
+        "tendons": {one.name: _strand(one) for one in scene.strands},
+        "anchors": {
+            one.name: {
+                "body": one.link,
+                "stiffness": one.stiffness,
+                "damping": one.damping,
+                "turn_stiffness": one.turn_stiffness,
+                "turn_damping": one.turn_damping,
+            }
+            for one in scene.leads
+        },
         "exclude": [list(pair) for pair in scene.excluded],
     }
     kept = {key: value for key, value in data.items() if value not in (None, "", {}, [])}
@@ -339,7 +407,8 @@ def _body(link: Link) -> dict[str, Any]:
     joints = [
         {"name": j.name, "kind": j.kind, "axis": list(j.axis), "at": list(j.anchor), "stiffness": j.stiffness,
          "damping": j.damping, "armature": j.armature, "friction": j.friction, "reference": j.reference,
-         **({} if j.range is None else {"range": list(j.range)})}
+         **({} if j.range is None else {"range": list(j.range)}),
+         **{key: getattr(j, key) for key in ("stop_stiffness", "stop_damping") if getattr(j, key) is not None}}
         for j in link.joints
     ]  # fmt: skip
     free = any(joint.kind == "free" for joint in link.joints)
@@ -354,6 +423,13 @@ def _body(link: Link) -> dict[str, Any]:
         "shapes": [_shape(surface) for surface in link.surfaces],
         **({"velocity": list(link.velocity), "angular_velocity": list(link.angular_velocity)} if free else {}),
     }
+
+
+def _strand(one: Strand) -> dict[str, Any]:
+    told = {field.name: getattr(one, field.name) for field in fields(one) if field.name not in ("name", "place")}
+    told["arms"] = dict(one.arms)
+    told["drive"] = one.drive and dict(zip(("mass", "stiffness", "damping"), one.drive))
+    return {key: value for key, value in told.items() if value is not None}
 
 
 def _shape(surface: Surface) -> dict[str, Any]:

@@ -2,58 +2,65 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
-from importlib import import_module
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from passivo.errors import ModelError
+from passivo.world import joints as kinds
 from passivo.world.links import Joint, Link, Pose, Unsupported, within
 from passivo.world.rotation import matrix_of
+from passivo.world.scene.maximal import free_name
 
 if TYPE_CHECKING:
     from passivo.world.world import World
 
-NAMES = {"hinge": "Hinge", "slide": "Slider", "ball": "Ball"}
 
-
-def hang(world: World, link: Link, pose: Pose, options: dict[str, Any], velocity: np.ndarray) -> list[Unsupported]:
+def hang(
+    world: World, link: Link, pose: Pose, options: dict[str, Any], velocity: np.ndarray, taken: Collection[str]
+) -> list[Unsupported]:
     """Add a link with its joints to the world; gives what these cannot do."""
-    if not hasattr(world, "add_link"):
-        raise ModelError(
-            f'{link.name} asks for generalised coordinates, which worlds do not have yet; say coordinates="maximal"'
-        )
-    kinds = import_module("passivo.world.joints")
     joints, dropped = [], []
     for joint in link.joints:
+        name = free_name(world, joint.name, [*taken, *(one.name for one in joints)])
+        joints.append(_joint(joint, name, pose))
+        dropped += _dropped(joint)
         if joint.kind == "free":
-            joints += kinds.free(joint.name, velocity=velocity, rate=link.angular_velocity)
-            continue
-        made, lost = _joint(getattr(kinds, NAMES[joint.kind]), joint, pose)
-        joints.append(made)
-        dropped += lost
-    parent = None if link.parent is None else world.bodies[link.parent]
-    world.add_link(link.name, parent, joints, **options)  # type: ignore[attr-defined]
+            options = {**options, "velocity": velocity, "angular_velocity": link.angular_velocity}
+    parent = None if link.parent is None else world.links[link.parent]
+    world.add_link(link.name, parent, joints, **options)
     return dropped
 
 
-def _joint(kind: Any, joint: Joint, pose: Pose) -> tuple[Any, list[Unsupported]]:
-    """A joint in world axes, and what of it this kind has no field for."""
-    known = {field.name for field in fields(kind)}
-    wanted = {
-        "inertia": joint.armature,
-        "damping": joint.damping,
+def _joint(joint: Joint, name: str, pose: Pose) -> kinds.Joint:
+    """A joint in world axes."""
+    own: dict[str, Any] = {"damping": joint.damping, "inertia": joint.armature}
+    axis = tuple(matrix_of(pose[1]) @ np.array(joint.axis))
+    at = tuple(within(pose, joint.anchor, pose[1])[0])
+    single = {
+        "axis": axis,
         "stiffness": joint.stiffness,
         "reference": joint.reference if joint.stiffness else 0.0,
         "range": joint.range,
-        "friction": joint.friction,
+        "stop_stiffness": joint.stop_stiffness,
+        "stop_damping": joint.stop_damping,
     }
-    given: dict[str, Any] = {name: value for name, value in wanted.items() if name in known and value}
-    if "axis" in known:
-        given["axis"] = matrix_of(pose[1]) @ np.array(joint.axis)
-    if "at" in known:
-        given["at"] = within(pose, joint.anchor, pose[1])[0]
-    told = {"stiffness": "joint spring", "range": "joint range", "friction": "dry friction"}
-    lost = [Unsupported(told[name], (joint.name,), "left out") for name in told if wanted[name] and name not in known]
-    return kind(joint.name, **given), lost
+    match joint.kind:
+        case "hinge":
+            return kinds.Hinge(name, **own, at=at, **single)
+        case "slide":
+            return kinds.Slider(name, **own, **single)
+        case "ball":
+            return kinds.Ball(name, **own, at=at)
+    return kinds.Free(name)
+
+
+def _dropped(joint: Joint) -> list[Unsupported]:
+    """What joints of links cannot do."""
+    ball = joint.kind == "ball"
+    asked = {
+        "joint range": ball and joint.range is not None,
+        "joint spring": ball and joint.stiffness > 0.0,
+        "dry friction": joint.friction > 0.0,
+    }
+    return [Unsupported(kind, (joint.name,), "left out") for kind, wanted in asked.items() if wanted]
