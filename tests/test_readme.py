@@ -50,7 +50,7 @@ def test_readme_commands_run(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert execute(shlex.split(compared, comments=True)[1:]) == 1
     said = capsys.readouterr()
-    assert said.err == "" and "ConstrainedSplitting" not in said.out and "EnergyConsistent" in said.out
+    assert said.err == "" and all(f"\n{name} " in said.out for name in ("AVF", "Gonzalez", "EnergyConsistent"))
 
 
 def test_readme_names_both_commands():
