@@ -190,6 +190,8 @@ def test_the_compensation_leaves_mass_and_damper(made):
         ("kim-fig12", {"until": 0.1, "elements": 3.0, "step": 2e-3}),
         ("kim-fig13", {"until": 0.1, "elements": 3.0, "height": 0.006}),
         ("kim-fig14", {"until": 0.1, "elements": 3.0, "young": 2e9}),
+        ("kim-fig15", {"until": 0.05, "elements": 3.0, "drag": 0.05, "mass": 0.2}),
+        ("kim-fig16", {"until": 0.05, "elements": 3.0, "step": 2e-3, "coupling": 300.0}),
         ("castanos-fig4.2", {"damping": 0.0, "q1": -1.0, "until": 0.6, "substeps": 4.0}),
     ],
 )

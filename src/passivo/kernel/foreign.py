@@ -53,3 +53,13 @@ def _looked_at(number):
 
 doubles_at = _looked_at(types.float64)
 integers_at = _looked_at(types.int32)
+
+
+@intrinsic
+def after(typing, table, count):
+    """A table from this place on."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.gep(arguments[0], [arguments[1]])
+
+    return table(table, types.int64), generate

@@ -25,3 +25,8 @@ def doubles_at(address):
 
 def integers_at(address):
     return ctypes.cast(int(address), ctypes.POINTER(ctypes.c_int32))
+
+
+def after(table, count):
+    """A table from this place on."""
+    return table[count:]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from passivo.method import banded_table as T
 if TYPE_CHECKING:
     from passivo.kernel.module import Piece
     from passivo.method.base import Method
+    from passivo.model.banded import Matrices, Row
     from passivo.model.sparse import SparseLinear
 
 SECTIONS = {  # of the header of the table, and of the memory
@@ -74,32 +75,14 @@ def piece_of(model: SparseLinear, method: Method, formulas: Mapping[str, Any], b
         )
     form, recorded, data = model.form, len(model.recorded), model.matrices
     layout = lay_out(form, 1, base, recorded)
-    n, r = data.size, len(data.elastic[0])
-    room = max(n + data.band, r) + 8
+    n = data.size
     layout.take("COUNTERS", len(method.counters))
     layout.take("FACTORS", (n + data.band) * (data.band + 1))
     layout.take("MADE_FOR", banded_step.MADE)
-    layout.take("VECTORS_OF_THE_STEP", T.VECTORS * room)
+    layout.take("VECTORS_OF_THE_STEP", T.VECTORS * room_of(data))
     at = layout.take("FIGURES", len(model.figures))
-
     places = {name: layout.sections[section] for name, section in SECTIONS.items()}
-    for name, values in data.figures(model.taps, model.sight_rows):
-        places[name], at = at, at + values.size
-    table, lists = [0] * T.HEADER, data.lists(model.taps, model.sight_rows)
-    for name, columns in lists.items():
-        places[name] = len(table)
-        table += columns.ravel().tolist()
-    places |= {
-        "COORDINATES": n, "STRAINS": r, "BAND": data.band, "MASS_BAND": len(data.mass) - 1,
-        "ELASTIC_BAND": len(data.elastic) - 1, "STIFF_BAND": len(data.stiff) - 1, "DAMPING_BAND": len(data.damping) - 1,
-        "STRETCHED": len(lists["STRETCH_TABLE"]), "PULLED": len(lists["PULL_TABLE"]),
-        "INPUTS": model.width, "TAPPED": len(lists["TAP_TABLE"]),
-        "SIGHTS": recorded, "SEEN": len(lists["SIGHT_TABLE"]),
-        "SCHEME": method.world_options()["SCHEME"], "ROOM": room,
-    }  # fmt: skip
-    assert len(places) == T.HEADER
-    for name, value in places.items():
-        table[getattr(T, name)] = int(value)
+    table = table_of(data, model.taps, model.sight_rows, places, at, method.world_options()["SCHEME"])
 
     numbers: dict[str, Any] = {"TITLE": f"{model.name} by {type(method).__name__}"}
     numbers |= constants(form, 1, recorded)
@@ -108,3 +91,32 @@ def piece_of(model: SparseLinear, method: Method, formulas: Mapping[str, Any], b
     numbers["TABLE"] = np.array(table, dtype=np.int64)
     header = cores.imports(("banded",), engine, CALLED, __name__)
     return Piece(numbers, LEAVES, (A.enter, A.book, *tick.KERNELS), header)
+
+
+def room_of(data: Matrices) -> int:
+    """Numbers in each of the vectors of a step."""
+    return max(data.size + data.band, len(data.elastic[0])) + 8
+
+
+def table_of(
+    data: Matrices, taps: Sequence[Row], sights: Sequence[Row], places: Mapping[str, int], figures: int, scheme: int
+) -> list[int]:
+    """The table of a system whose sections lie at `places` and whose figures begin at `figures` in the memory."""
+    places, lists, table = dict(places), data.lists(taps, sights), [0] * T.HEADER
+    for name, values in data.figures(taps, sights):
+        places[name], figures = figures, figures + values.size
+    for name, columns in lists.items():
+        places[name] = len(table)
+        table += columns.ravel().tolist()
+    places |= {
+        "COORDINATES": data.size, "STRAINS": len(data.elastic[0]), "BAND": data.band, "MASS_BAND": len(data.mass) - 1,
+        "ELASTIC_BAND": len(data.elastic) - 1, "STIFF_BAND": len(data.stiff) - 1, "DAMPING_BAND": len(data.damping) - 1,
+        "STRETCHED": len(lists["STRETCH_TABLE"]), "PULLED": len(lists["PULL_TABLE"]),
+        "INPUTS": len(taps), "TAPPED": len(lists["TAP_TABLE"]),
+        "SIGHTS": len(sights), "SEEN": len(lists["SIGHT_TABLE"]),
+        "SCHEME": scheme, "ROOM": room_of(data),
+    }  # fmt: skip
+    assert len(places) == T.HEADER
+    for name, value in places.items():
+        table[getattr(T, name)] = int(value)
+    return table

@@ -53,14 +53,17 @@ def add_band(m, t, factor, matrix, band):
             m[at + size * i + k] += factor * m[matrix + k * n + i]
 
 
-def make_factors(m, t, h):
-    """Factorise, unless the step and the parameters are those of the last time."""
-    made, known = t[AT_MADE], m[t[AT_MADE]] == h
+def known_factors(m, t, h):
+    """Whether there are factors for this step and these parameters."""
+    known = m[t[AT_MADE]] == h
     for k in range(1, MADE):
-        known = known and m[made + k] == m[t[AT_PARAM] + k - 1]
-    if known:
-        return True
-    p, (momentum, stretch, late) = t[AT_PARAM], shares(t, h)
+        known = known and m[t[AT_MADE] + k] == m[t[AT_PARAM] + k - 1]
+    return known
+
+
+def make_factors(m, t, h):
+    """Factorise; False where the matrix of the step is not positive definite."""
+    made, p, (momentum, stretch, late) = t[AT_MADE], t[AT_PARAM], shares(t, h)
     for k in range((t[COORDINATES] + t[BAND]) * (t[BAND] + 1)):
         m[t[AT_FACTORS] + k] = 0.0
     add_band(m, t, (momentum + late * m[p + MASS_DAMPING]) * m[p + MASS], t[AT_MASS], t[MASS_BAND])
@@ -75,6 +78,35 @@ def make_factors(m, t, h):
     return True
 
 
+def push(m, t):
+    """FORCE: P u."""
+    force = vector(t, FORCE)
+    for i in range(t[COORDINATES]):
+        m[force + i] = 0.0
+    for j in range(t[TAPPED]):
+        for k in range(t[INPUTS]):
+            place = j * t[INPUTS] + k
+            m[force + t[t[TAP_TABLE] + place]] += m[t[AT_TAPS] + place] * m[t[AT_USED] + k]
+
+
+def felt(m, t, k, x):
+    """Component k of P'x."""
+    y = 0.0
+    for j in range(t[TAPPED]):
+        place = j * t[INPUTS] + k
+        y += m[t[AT_TAPS] + place] * m[x + t[t[TAP_TABLE] + place]]
+    return y
+
+
+def felt_sizes(m, t, k, x):
+    """The sizes of the terms of component k of P'x."""
+    y = 0.0
+    for j in range(t[TAPPED]):
+        place = j * t[INPUTS] + k
+        y += abs(m[t[AT_TAPS] + place] * m[x + t[t[TAP_TABLE] + place]])
+    return y
+
+
 def load(m, t, h):
     """The right hand side: momentum, the pull of the strains, forces of ports, and where it acts early the damping."""
     n, p, (momentum, _, late) = t[COORDINATES], t[AT_PARAM], shares(t, h)
@@ -85,12 +117,7 @@ def load(m, t, h):
     band_times(m, t[AT_ELASTIC], t[STRAINS], t[ELASTIC_BAND], m[p + STIFFNESS], vector(t, STRAIN), sigma)
     pulls = vector(t, PULLS)
     pull(m, t, sigma, pulls)
-    for i in range(n):
-        m[force + i] = 0.0
-    for j in range(t[TAPPED]):
-        for k in range(t[INPUTS]):
-            place = j * t[INPUTS] + k
-            m[force + t[t[TAP_TABLE] + place]] += m[t[AT_TAPS] + place] * m[t[AT_USED] + k]
+    push(m, t)
     for i in range(n):
         m[right + i] = (momentum * m[carried + i] - m[pulls + i]) + m[force + i]
     if late == 0.0:
@@ -185,10 +212,7 @@ def book_step(m, t, h):
     m[t[AT_RECEIVED] + KINETIC] -= into
     m[t[AT_RECEIVED] + ELASTIC] += into
     for k in range(t[INPUTS]):
-        y = 0.0
-        for j in range(t[TAPPED]):
-            place = j * t[INPUTS] + k
-            y += m[t[AT_TAPS] + place] * m[hat + t[t[TAP_TABLE] + place]]
+        y = felt(m, t, k, hat)
         m[t[AT_MEAN] + k] += h * y
         m[t[AT_WORK] + k] += h * m[t[AT_USED] + k] * y
 
@@ -253,7 +277,7 @@ def banded_advance(m, t, h):
     """One step, booked into WORK, MEAN, LOST, RECEIVED, CHANGE and SCALE."""
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
-    if not make_factors(m, t, h):
+    if not known_factors(m, t, h) and not make_factors(m, t, h):
         return UNCONVERGED
     load(m, t, h)
     solve(m, t, h)
@@ -292,13 +316,22 @@ def banded_heights(m, t):
 def banded_output(m, t):
     """P'v."""
     for k in range(t[INPUTS]):
-        y = 0.0
-        for j in range(t[TAPPED]):
-            place = j * t[INPUTS] + k
-            y += m[t[AT_TAPS] + place] * m[t[AT_STATE] + t[COORDINATES] + t[t[TAP_TABLE] + place]]
-        m[t[AT_OUTPUT] + k] = y
+        m[t[AT_OUTPUT] + k] = felt(m, t, k, t[AT_STATE] + t[COORDINATES])
 
 
-INLINE = (shares, vector)
-KERNELS = (add_band, make_factors, brake, load, solve, move, change, book_step, weigh_rounding, see)
+INLINE = (shares, vector, felt, felt_sizes)
+KERNELS = (
+    add_band,
+    known_factors,
+    make_factors,
+    push,
+    brake,
+    load,
+    solve,
+    move,
+    change,
+    book_step,
+    weigh_rounding,
+    see,
+)
 ENTRIES = (banded_energy, banded_advance, banded_difference, banded_heights, banded_output)

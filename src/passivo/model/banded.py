@@ -146,12 +146,13 @@ class Matrices:
         s = _rows(self.columns, self.stretch, x) if len(self.columns) else x
         return np.column_stack([_quadratic(self.mass, v) / 2, _quadratic(self.elastic, s) / 2])
 
-    def roughness(self, states: np.ndarray, step: float) -> np.ndarray:
-        """How far what rounding makes of the forces, in units of rounding, moves each state in a step of this size."""
+    def roughness(self, states: np.ndarray, step: float, heavy: float = 1.0, firm: float = 1.0) -> np.ndarray:
+        """How far what rounding makes of the forces, in units of rounding, moves each state in a step of this size;
+        M and K times `heavy` and `firm`."""
         n = self.size
         x, v = (np.abs(part).max(axis=0, initial=0.0).astype(float) for part in (states[:, :n], states[:, n:]))
-        mass, stiff = _dense(self.mass), _dense(self.stiff)
-        forces = 2 / step * abs(mass) @ v + self._pulled(x + step * v)
+        mass, stiff = heavy * _dense(self.mass), firm * _dense(self.stiff)
+        forces = 2 / step * abs(mass) @ v + firm * self._pulled(x + step * v)
         rates = np.abs(np.linalg.inv(2 / step * mass + step / 2 * stiff)) @ forces
         return np.concatenate([step * rates, rates])
 

@@ -151,6 +151,14 @@ class Beam(SparseLinear):
             6 * (s**2 - s) / part, 1 - 4 * s + 3 * s**2, 6 * (s - s**2) / part, 3 * s**2 - 2 * s
         ))  # fmt: skip
 
+    @property
+    def evenly(self) -> np.ndarray:
+        """What each coordinate adds to the mean deflection: how a load that is spread evenly acts on them."""
+        part, everywhere = self.length / self.elements, np.zeros(2 * (self.elements + 1))
+        for element in range(self.elements):
+            everywhere[2 * element : 2 * element + 4] += (0.5, part / 12, 0.5, -part / 12)
+        return everywhere[self.free] / self.elements
+
     def _shapes(self, place: float, functions: Any) -> np.ndarray:
         part = self.length / self.elements
         element = min(int(place / part + 1e-9), self.elements - 1)

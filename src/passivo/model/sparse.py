@@ -208,7 +208,7 @@ class SparseLinear(Model):
 
     def roughness(self, params: Mapping[str, float], states: np.ndarray, step: float) -> np.ndarray:
         """How far rounding of the terms of its equation moves each state in a step, in units of rounding."""
-        return self.matrices.roughness(states, step)
+        return self.matrices.roughness(states, step, params["mass"], params["stiffness"])
 
     def describe(self) -> dict[str, Any]:
         return {

@@ -207,6 +207,8 @@ class _Steps:
             name: np.abs(np.nan_to_num(run.arrays[name])).max(axis=0, initial=0.0)
             for name in ("inputs", "outputs", "recorded")
         }
+        if run.model.steps_apart:
+            _by_vectors(run, self.sizes["outputs"])
 
     def part_of(self, memory: np.ndarray, name: str, size: int) -> np.ndarray:
         start = getattr(self.module, name)
@@ -375,6 +377,16 @@ def _reach(run: Run, states: np.ndarray) -> np.ndarray:
         if own := [columns[part] for part in parts if part in columns]:
             reach[own] = reach[own].max()
     return reach
+
+
+def _by_vectors(run: Run, sizes: np.ndarray) -> None:
+    """At ports in space the largest of three components counts for all of them: by its rounding the others move."""
+    at = 0
+    for port in run.model.ports.values():
+        if port.width % 3 == 0:
+            vectors = sizes[at : at + port.width].reshape(-1, 3)
+            vectors[:] = vectors.max(axis=1, keepdims=True)
+        at += port.width
 
 
 def _columns(accounts: np.ndarray) -> np.ndarray:

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from passivo.errors import InputError, quoted
+from passivo.run.bent import Bent
 from passivo.run.draw import COLOURS
 from passivo.run.run import Run
+from passivo.world.beams import BeamPoint
 from passivo.world.joints import Ball, Free, Hinge
 from passivo.world.names import GRAVITY
 from passivo.world.rotation import matrix_of
@@ -107,11 +109,15 @@ class Moving:
         self.names = {name: i for i, name in enumerate(self.carriers)}
         columns = {name: i for i, name in enumerate(world.states)}
         states, vectors = run.arrays["states"], world.vectors
-        take = lambda what: np.stack(  # noqa: E731
-            [states[:, [columns[part] for part in vectors[f"{name}.{what}"]]] for name in self.carriers], axis=1
-        )
-        self.positions, self.turns = take("position"), take("orientation")
-        self.colours = {name: colour_of(first + i) for i, name in enumerate(world.bodies)}
+        take = lambda what, width: states[:, [  # noqa: E731
+            columns[part] for name in self.carriers for part in vectors[f"{name}.{what}"]
+        ]].reshape(len(states), -1 if self.carriers else 0, width)  # fmt: skip
+        self.positions, self.turns = take("position", 3), take("orientation", 4)
+        self.beams = [Bent(beam, run) for beam in world.beams.values()]
+        seen = [*(name for name, body in world.bodies.items() if body.massive), *world.beams]
+        self.colours = {name: colour_of(first + i) for i, name in enumerate(seen)}
+        points = {name: body.beam for name, body in world.bodies.items() if isinstance(body, BeamPoint)}
+        self.tints = self.colours | {name: self.colours[beam] for name, beam in points.items()}
         self.sizes = {name: self._size(name) for name in world.bodies}
         pushes = [np.nan_to_num(self._pushes(name)) for name in world.taps]
         self.strongest = max((float(np.abs(push).max()) for push in pushes), default=0.0)
@@ -121,6 +127,8 @@ class Moving:
         shapes = self.world.bodies[name].shapes
         if shapes:
             return max(float(np.linalg.norm(shape.position)) + shape.reach for shape in shapes)
+        if not self.world.bodies[name].massive:
+            return 0.0
         params = self.run.params
         moments = sum(params[f"{name}.inertia_{axis}"] for axis in ("xx", "yy", "zz"))
         return sqrt(1.5 * moments / params[f"{name}.mass"])
@@ -143,7 +151,7 @@ class Moving:
         side = np.where((a * b).sum(axis=1, keepdims=True) < 0.0, -1.0, 1.0)
         turns = (1.0 - share) * a + share * side * b
         turns /= np.linalg.norm(turns, axis=1, keepdims=True)
-        return Place(self.names, positions, np.array([matrix_of(turn) for turn in turns]))
+        return Place(self.names, positions, np.array([matrix_of(turn) for turn in turns]).reshape(-1, 3, 3))
 
     def push_at(self, name: str, time: float) -> np.ndarray:
         """The force at a port: that of the step which the moment lies in."""
@@ -167,7 +175,7 @@ class Scene:
         self.moving: list[Moving] = []
         for part in parts:
             if isinstance(part.model, World):
-                self.moving.append(Moving(part.model, part, sum(len(m.world.bodies) for m in self.moving)))
+                self.moving.append(Moving(part.model, part, sum(len(m.colours) for m in self.moving)))
         if not self.moving:
             raise InputError(
                 f"pictures of motion are drawn of worlds, and there is none in this run of "
@@ -208,6 +216,9 @@ class Scene:
             for name, k in moving.names.items():
                 centres.append(moving.positions[pick, k])
                 radii.append(np.full(len(pick), moving.sizes.get(name, 0.0)))
+            for beam in moving.beams:
+                centres.append(beam.spread(pick))
+                radii.append(np.full(len(centres[-1]), beam.reach))
             fixed = [tie.at_b for bond in moving.world.bonds.values() for tie in bond.ties if tie.b is None
                      and tie.kind in ("point", "length", "slide")]  # fmt: skip
             for thing in moving.world.fixed.values():
@@ -260,8 +271,11 @@ class Scene:
                         shape,
                         turn @ matrix_of(shape.orientation),
                         place.outside(name, np.array(shape.position)),
-                        moving.colours[name],
+                        moving.tints[name],
                     )
+            for beam in moving.beams:
+                for box, turn, middle in beam.pieces(time):
+                    yield Solid(box, turn, middle, moving.colours[beam.beam.name])
 
     def fixed(self) -> Iterator[Solid]:
         """What never moves, besides planes."""
@@ -271,16 +285,21 @@ class Scene:
                 for shape in thing.shapes:
                     place = thing.outside(shape.position)
                     yield Solid(shape, turn @ matrix_of(shape.orientation), place, STONE)
+            for beam in moving.beams:
+                for shape, turn, place in beam.holds():
+                    yield Solid(shape, turn, place, STONE)
 
     def strokes(self, time: float, towards: np.ndarray, least: float) -> Iterator[Stroke]:
         """Signs for what has no shape, or is smaller than `least` metres; `towards` is the direction to the eye."""
         for moving in self.moving:
             place = moving.at(time)
             for name, body in moving.world.bodies.items():
+                if not body.massive and not body.shapes:
+                    continue
                 if not body.shapes:
                     yield from self._axes(place, name, moving.sizes[name])
                 if not body.shapes or moving.sizes[name] < least:
-                    yield Stroke(place.outside(name, np.zeros(3))[None], moving.colours[name], LARGE, dots=True)
+                    yield Stroke(place.outside(name, np.zeros(3))[None], moving.tints[name], LARGE, dots=True)
             for name in moving.world.anchors:
                 yield from self._anchor(place, name)
             for bond in moving.world.bonds.values():

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.kernel.tick import NOT_FINITE, OK, UNCONVERGED
     from passivo.world.assemblies import burdened, follow
+    from passivo.world.bending import begin_beams, bend_beams, book_beams, place_points
     from passivo.world.blocks import eliminate
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
     from passivo.world.collide import find_contacts, remember_contacts
@@ -63,6 +64,8 @@ def begin(m, t, h):
         for k in range(3):
             m[at + F_HAT + k] = m[s + U + k] if t[SCHEME] == MIDPOINT else 0.0
             m[at + F_HAT + 3 + k] = m[s + S + k] + reach * m[s + A + k] if t[SCHEME] == MIDPOINT else 0.0
+        if t[entry + C_PARAM] < 0:
+            continue
         # w − ŵ of the last step is half of what w changed in it
         x = m[s + W] + ahead * (m[s + W] - m[s + U + 3])
         y = m[s + W + 1] + ahead * (m[s + W + 1] - m[s + U + 4])
@@ -71,7 +74,7 @@ def begin(m, t, h):
         m[at + F_SPIN], m[at + F_SPIN + 1], m[at + F_SPIN + 2] = x, y, z
     for c in range(t[BODIES], t[CARRIERS]):
         lead(m, t, c)
-    if t[ASSEMBLIES] > 0:
+    if t[MECHANISMS] > 0:
         if not begin_assemblies(m, t, h):
             return UNCONVERGED
         swing(m, t, h)
@@ -81,7 +84,7 @@ def begin(m, t, h):
 
 def take_twists(m, t):
     """V̂ of the members of assemblies, as their unknowns make them move."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_PART_COUNT]):
             limb = t[a + A_PARTS] + i * L_SIZE
@@ -125,6 +128,10 @@ def gather_bodies(m, t, h):
         entry, at = t[CARRIER_TABLE] + c * C_SIZE, t[AT_FRAMES] + c * F_SIZE
         s, p = t[AT_STATE] + t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
         block, right = t[AT_BLOCKS] + 36 * c, t[AT_RIGHT] + 6 * c
+        if t[entry + C_PARAM] < 0:  # a point of a beam
+            for i in range(6):
+                m[right + i] = 0.0
+            continue
         mass, drag, spin_drag, j = m[p + MASS], m[p + DRAG], m[p + SPIN_DRAG], p + INERTIA
         if t[entry + C_MEMBER] >= 0:
             for i in range(3):
@@ -262,7 +269,7 @@ def solve(m, t, h):
     if t[TIES] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < ENOUGH:  # nothing foretells the turn yet
         resolves = max(resolves, 1)
     newton, follows = t[ITERATES] > 0, t[ITERATES] > 0 or (t[CORDS] > 0 and t[SCHEME] != SYMPLECTIC)
-    fresh = t[ASSEMBLIES] > 0 and t[PREDICTS] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < 2.0
+    fresh = t[MECHANISMS] > 0 and t[PREDICTS] > 0 and t[SCHEME] == MIDPOINT and m[t[AT_STATE] + KNOWN] < 2.0
     if fresh:  # nothing foretells where inertia is made
         resolves = max(resolves, 1)
     touching = t[CONTACTS] > 0 and m[t[AT_TALLY] + N_TOUCHES] > 0.0
@@ -277,7 +284,7 @@ def solve(m, t, h):
         push(m, t)
         gather_ties(m, t, h, newton and p > resolves)
         gather_cords(m, t, h)
-        if t[ASSEMBLIES] > 0:
+        if t[MECHANISMS] > 0:
             if p == 0 and t[SCHEME] == MIDPOINT:
                 follows = follows or touching or burdened(m, t)
             if p == 1 and fresh and not lay_inertias(m, t, h):
@@ -292,12 +299,12 @@ def solve(m, t, h):
         status = touch(m, t, h) if touching and p < TOUCHING_PASSES else OK
         if status != OK:
             return status
-        if t[ASSEMBLIES] > 0 and touching and p < TOUCHING_PASSES:
+        if t[MECHANISMS] > 0 and touching and p < TOUCHING_PASSES:
             follow(m, t, h)
         if p == resolves == 0 and t[CONTACTS] > 0 and t[TIES] > 0 and h * surprise(m, t) > SURPRISE:
             resolves = 1
         moved = max(settle(m, t, h), settle_cords(m, t) / (NEAR / h))
-        if t[ASSEMBLIES] > 0:
+        if t[MECHANISMS] > 0:
             swing(m, t, h)
             take_twists(m, t)
         m[t[AT_PASSES]] = p + 1.0
@@ -312,7 +319,7 @@ def solve(m, t, h):
 
 def lay_inertias(m, t, h):
     """Inertia of all mechanisms anew, at the rates that were found."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         if not lay_own(m, t, t[ASSEMBLY_TABLE] + k * A_SIZE, h):
             return False
     return True
@@ -337,15 +344,17 @@ def move(m, t, h):
             for k in range(3):
                 m[new + S + k] = (h * m[hat + 3 + k] + last * m[old + U + 3 + k]) / (h + last)
                 m[new + A + k] = apart * (m[new + S + k] - m[old + S + k])
-    if t[ASSEMBLIES] > 0:
+    if t[MECHANISMS] > 0:
         move_assemblies(m, t, h)
         move_cords(m, t, h)
+    place_points(m, t, t[AT_NEXT])
 
 
 def world_ready(m, t):
     """Before the first step the velocities of the last one are the present ones; members of assemblies are where their
     coordinates say."""
     ready_assemblies(m, t)
+    place_points(m, t, t[AT_STATE])
     for c in range(t[BODIES]):
         s = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
         if m[t[AT_STATE]] == 0.0:
@@ -362,15 +371,17 @@ def world_advance(m, t, h):
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
     status = begin(m, t, h)
-    if status != OK:
-        return status
-    status = find_contacts(m, t, h) if t[CONTACTS] else OK
+    if status == OK:
+        status = begin_beams(m, t, h)
+    if status == OK and t[CONTACTS]:
+        status = find_contacts(m, t, h)
     if status != OK:
         return status
     status = solve(m, t, h)
     m[t[AT_PASSES] + 1] += m[t[AT_PASSES]]
     if status != OK:
         return status
+    bend_beams(m, t, h)
     move(m, t, h)
     if t[CONTACTS]:
         m[t[AT_NEXT] + t[TANK_STATE]] = m[t[AT_STATE] + t[TANK_STATE]]
@@ -396,6 +407,7 @@ def world_advance(m, t, h):
     book_joints(m, t, h)
     book_cords(m, t, h)
     world_difference(m, t)
+    book_beams(m, t, h)
     tell_ties(m, t, h)
     tell_cords(m, t, h)
     if t[CONTACTS] and m[t[AT_PROOF]] > 0.0:

@@ -132,8 +132,9 @@ def keep_rates(m, t):
 
 
 def burdened(m, t):
-    """Whether anything acts on a member: what it does follows the turn, and has to come to rest with it."""
-    for k in range(t[ASSEMBLIES]):
+    """Whether anything acts on a member of a mechanism: what it does follows the turn, and has to come to rest with
+    it."""
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_COUNT]):
             c = t[t[a + A_MEMBERS] + i * G_SIZE + G_BODY]

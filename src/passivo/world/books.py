@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.world.advance import lead, shares
+    from passivo.world.bending import difference_beams, energy_beams
     from passivo.world.cords import difference_of_cords, energy_of_cords, output_of_cords
     from passivo.world.joint_books import differ_joints, store_joints
     from passivo.world.poses import frames, inertia, spin_on, turn, twist
@@ -37,6 +38,8 @@ def book_bodies(m, t, h):
         entry, hat = t[CARRIER_TABLE] + c * C_SIZE, t[AT_FRAMES] + c * F_SIZE + F_HAT
         s, p = t[AT_STATE] + t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
         step = t[AT_STEP] + t[entry + C_STATE]
+        if t[entry + C_PARAM] < 0:
+            continue
         mass, drag, spin_drag = m[p + MASS], m[p + DRAG], m[p + SPIN_DRAG]
         spin = 0.0
         x, y, z = inertia(m, p + INERTIA, m[hat + 3], m[hat + 4], m[hat + 5])
@@ -152,6 +155,8 @@ def world_difference(m, t):
     for c in range(t[BODIES]):
         entry = t[CARRIER_TABLE] + c * C_SIZE
         s, p = t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
+        if t[entry + C_PARAM] < 0:
+            continue
         old, new, step = t[AT_STATE] + s, t[AT_NEXT] + s, t[AT_STEP] + s
         x, y, z = inertia(m, p + INERTIA, m[step + W], m[step + W + 1], m[step + W + 2])
         twice = (
@@ -163,6 +168,7 @@ def world_difference(m, t):
             twice += m[p + MASS] * (m[old + V + k] + m[new + V + k]) * m[step + V + k]
             m[t[AT_DIFFERENCE] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[step + k]
         m[t[AT_DIFFERENCE] + KINETIC] += 0.5 * twice
+    difference_beams(m, t)
     differ_joints(m, t)
     difference_of_cords(m, t)
     if t[CONTACTS]:
@@ -224,12 +230,15 @@ def world_energy(m, t):
     for c in range(t[BODIES]):
         entry = t[CARRIER_TABLE] + c * C_SIZE
         s, p = t[AT_STATE] + t[entry + C_STATE], t[AT_PARAM] + t[entry + C_PARAM]
+        if t[entry + C_PARAM] < 0:
+            continue
         x, y, z = inertia(m, p + INERTIA, m[s + W], m[s + W + 1], m[s + W + 2])
         twice = m[s + W] * x + m[s + W + 1] * y + m[s + W + 2] * z
         for k in range(3):
             twice += m[p + MASS] * m[s + V + k] * m[s + V + k]
             m[t[AT_ENERGY] + GRAVITY] -= m[p + MASS] * m[t[AT_PARAM] + k] * m[s + k]
         m[t[AT_ENERGY] + KINETIC] += 0.5 * twice
+    energy_beams(m, t)
     store_joints(m, t)
     energy_of_cords(m, t)
     if t[CONTACTS]:

@@ -9,9 +9,12 @@ from types import ModuleType
 
 from passivo.kernel import core as cores
 from passivo.kernel import tick
+from passivo.kernel.module import Piece, assemble, numbers_of
+from passivo.method import banded, banded_step, banded_table
 from passivo.world import (
     advance,
     assemblies,
+    bending,
     blocks,
     books,
     collide,
@@ -36,7 +39,7 @@ from passivo.world import (
 )
 
 FILES = (
-    poses, ties, trees, taut, routes, cords, assemblies, blocks, inertias, surfaces, collide, fields, contacts,
+    poses, ties, trees, taut, routes, cords, assemblies, bending, blocks, inertias, surfaces, collide, fields, contacts,
     joint_books, books, debit, repair, advance,
 )  # fmt: skip
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
@@ -49,8 +52,8 @@ CALLED = {  # entry -> arguments after the memory and the table, and what it ret
     "world_heights": ("", "void"),
     "world_output": ("", "void"),
 }
-HEADER = "from passivo.kernel.foreign import call_pair, call_two, doubles_at, integers_at"
-PLAIN_HEADER = "from passivo.kernel.foreign_plain import call_pair, call_two, doubles_at, integers_at"
+HEADER = "from passivo.kernel.foreign import after, call_pair, call_two, doubles_at, integers_at"
+PLAIN_HEADER = "from passivo.kernel.foreign_plain import after, call_pair, call_two, doubles_at, integers_at"
 
 
 def core(engine: str, solver: str) -> ModuleType:
@@ -65,12 +68,24 @@ def imports(engine: str, solver: str) -> str:
 
 def core_text(engine: str, solver: str) -> str:
     """All kernels, those of the solver in place of the sweeps."""
-    from passivo.kernel.module import Piece, assemble, numbers_of
-
     files = (*FILES, *SOLVERS[solver])
     inner = Piece(numbers_of(table, cord_table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
     kernels = [kernel for file in files for kernel in (*file.KERNELS, *getattr(file, "ENTRIES", ()))]
+    beams, rest = beam_pieces()
     kernels = {kernel.__name__: kernel for kernel in kernels}.values()
     return assemble(
-        "The step of worlds", engine, [inner], kernels, cores.HEADER + HEADER if engine == "numba" else PLAIN_HEADER
+        "The step of worlds",
+        engine,
+        [inner, beams],
+        [*rest, *kernels],
+        cores.HEADER + HEADER if engine == "numba" else PLAIN_HEADER,
     )
+
+
+def beam_pieces() -> tuple[Piece, list[str]]:
+    """The kernels of sparse linear systems, all their names with a prefix: what is inlined, and the others."""
+    inlined = (*banded_step.INLINE,)
+    others = (*banded.KERNELS, *banded_step.KERNELS, *banded_step.ENTRIES)
+    numbers = numbers_of(banded_table, tick, banded_step)
+    piece = Piece(numbers, (), (*inlined, *others)).prefixed("beam_")
+    return Piece(piece.numbers, piece.leaves[: len(inlined)], ()), list(piece.leaves[len(inlined) :])

@@ -23,7 +23,8 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
     read: Callable[[str], np.ndarray] = lambda name: states[:, [columns[part] for part in vectors[name]]]  # noqa: E731
     rows = dict.fromkeys(rows_of(world), np.zeros(len(states), states.dtype))
     gravity = np.array([params[name] for name in GRAVITY], states.dtype)
-    for name in world.bodies:
+    free = [name for name, body in world.bodies.items() if body.massive]
+    for name in free:
         mass, xx, yy, zz, xy, xz, yz, *_ = (params[f"{name}.{what}"] for what in BODY_PARAMETERS)
         inertia = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]], states.dtype)
         v, w = read(f"{name}.velocity"), read(f"{name}.angular_velocity")
@@ -36,6 +37,16 @@ def row_energies(world: World, params: Mapping[str, float], states: np.ndarray) 
         if hasattr(joint, "stiffness"):
             way = states[:, columns[f"{name}.{next(iter(joint.coordinates))}"]] - params[f"{name}.reference"]
             rows["springs"] = rows["springs"] + params[f"{name}.stiffness"] * way**2 / 2
+    for beam in world.beams.values():
+        own = states[:, [columns[state] for state in beam.states]]
+        mass, bending = params[f"{beam.name}.mass"], params[f"{beam.name}.bending"]
+        moving, bent = beam.matrices.energies(own).T
+        places, shares = beam.matrices.placed(beam.taps(world)[-1:])
+        lift = (own[:, places[:, 0]] * shares[:, 0]).sum(axis=1)
+        height = float(beam.middle() @ gravity) + lift * (np.array(beam.up) @ gravity)
+        rows["kinetic"] = rows["kinetic"] + mass * moving
+        rows["beams"] = rows["beams"] + bending * bent
+        rows["gravity"] = rows["gravity"] - mass * height
     if world.touches:
         rows["repair"] = states[:, columns["tank"]]
     for bond in world.bonds.values():
@@ -66,12 +77,21 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
     arms = [abs(x) for bond in world.bonds.values() for tie in bond.ties for x in (*tie.at_a, *tie.at_b)]
     far = float(np.abs(states[:, places]).max(initial=0.0)) + max(arms, default=0.0)
     result, radii = np.zeros(len(world.states)), [1.0]
+    beams = {point.name: beam.length / beam.elements for beam in world.beams.values() for point in beam.points(world)}
+    for beam in world.beams.values():
+        own = [columns[state] for state in beam.states]
+        factors = params[f"{beam.name}.mass"], params[f"{beam.name}.bending"]
+        rough = beam.matrices.roughness(states[:, own], step, *factors)
+        if world.bonds or world.touches:
+            n = beam.matrices.size
+            rough[:n] += far * beam.elements / min(beam.length, 1.0)
+            rough[n:] += far * beam.elements / (step * min(beam.length, 1.0))
+        result[own] = rough
     weight, joules = np.linalg.norm([params[name] for name in GRAVITY]), 0.0
     for name in world.bodies:
         own = {what: [columns[part] for part in vectors[f"{name}.{what}"]] for what in BODY_VECTORS}
         if world.bonds or world.touches:
-            mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
-            radius = np.sqrt(sum(moments) / (2.0 * mass))
+            radius = beams[name] if name in beams else _radius(params, name)
             radii.append(radius)
             for what in ("velocity", "mean_velocity"):
                 result[own[what]] = far / step
@@ -83,7 +103,12 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
         )
         result[own["smooth_angular_acceleration"]] = 2.0 * rate / step
         speed = np.linalg.norm(states[:, own["velocity"]], axis=1).max(initial=0.0) + weight * step
-        joules += params[f"{name}.mass"] * (speed * speed + weight * far)
+        joules += params.get(f"{name}.mass", 0.0) * (speed * speed + weight * far)
+    for beam in world.beams.values():
+        speed = np.abs(states[:, [columns[state] for state in beam.groups[f"{beam.name}.deflection_rate"]]]).max(
+            initial=0.0
+        )
+        joules += params[f"{beam.name}.mass"] * ((speed + weight * step) ** 2 + weight * far)
     if world.touches:
         result[columns["tank"]] = joules
     # joints turn by what places are known to, over the smallest lever that moves them
@@ -98,6 +123,12 @@ def roughness(world: World, params: Mapping[str, float], states: np.ndarray, ste
             places = states[:, [columns[f"{cord.name}.drive"], columns[f"{cord.command}.length"]]]
             result[columns[f"{cord.name}.drive_speed"]] = np.abs(places).max(initial=0.0) / step
     return result
+
+
+def _radius(params: Mapping[str, float], name: str) -> float:
+    """Of gyration."""
+    mass, *moments = (params[f"{name}.{what}"] for what in BODY_PARAMETERS[:4])
+    return float(np.sqrt(sum(moments) / (2.0 * mass)))
 
 
 def _stretch(tie: Tie, read: Callable[[str], np.ndarray]) -> np.ndarray:

@@ -57,15 +57,17 @@ def form_of(world: World) -> WorldForm:
 
 
 def rows_of(world: World) -> tuple[str, ...]:
-    """The rows of a world's ledger: springs, joints and those of contacts only where it has some."""
+    """The rows of a world's ledger: springs, joints, beams and those of contacts only where it has some."""
     bound = dict.fromkeys(bond.row for bond in world.bonds.values())
     if any("stiffness" in part for joint in world.joints.values() for part in joint.params):
         bound["springs"] = None
     bound |= dict.fromkeys(cord.row for cord in world.cords)
     contacts = CONTACT_ROWS if world.touches else ()
+    beams = ("beams",) if world.beams else ()
     return (
         "kinetic",
         "gravity",
         *(row for row in ("springs", "joints", "tendons", "stops") if row in bound),
+        *beams,
         *contacts,
     )

@@ -230,7 +230,7 @@ def turn_skew(m, t, a):
 
 def begin_assemblies(m, t, h):
     """Where mechanisms are at the start, ν there, and the rates that are foretold."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         rates, nu = t[a + A_RATE], row_of(t, a, M_NU)
         for i in range(t[a + A_WIDTH]):
@@ -332,7 +332,7 @@ def joint_stiffness(m, t, limb):
 
 def move_assemblies(m, t, h):
     """Poses at the end of the step, and ν there."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         nu, rates = row_of(t, a, M_NU), t[a + A_RATE]
         if t[SCHEME] == MIDPOINT:
@@ -379,7 +379,7 @@ def write_poses(m, t, a, state):
 
 def arrive_assemblies(m, t):
     """Rates and velocities at the end of the step, where the poses of NEXT are. False where masses are not positive."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         nu = row_of(t, a, M_NU)
         if t[SCHEME] == MIDPOINT:
@@ -416,7 +416,7 @@ def write_velocities(m, t, a, state, rates):
 
 def ready_assemblies(m, t):
     """Poses and velocities of the members as the joints say, after the state was set by hand."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_WIDTH]):
             m[t[a + A_RATE] + i] = 0.0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def book_joints(m, t, h):
     """What dampers lose and springs take in, and what rounding of both may be worth."""
     _, stretch, late = shares(t, h)
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         n, rates, own = t[a + A_WIDTH], t[a + A_RATE], t[a + A_OWN]
         for i in range(n):  # û is known to the rounding of the terms of its equations
@@ -47,7 +47,7 @@ def book_joints(m, t, h):
 
 def differ_joints(m, t):
     """To DIFFERENCE what joints store, from STATE to NEXT over STEP."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_PART_COUNT]):
             limb = t[a + A_PARTS] + i * L_SIZE
@@ -66,7 +66,7 @@ def differ_joints(m, t):
 
 def store_joints(m, t):
     """To ENERGY what joints store at STATE."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_PART_COUNT]):
             limb = t[a + A_PARTS] + i * L_SIZE

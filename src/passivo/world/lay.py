@@ -12,6 +12,7 @@ from passivo.ledger import accounts as A
 from passivo.world import table as T
 from passivo.world.core import SOLVERS, imports
 from passivo.world.lay_assemblies import Laid, Nodes, spread
+from passivo.world.lay_beams import lay_beams
 from passivo.world.lay_cords import cord_entries, room_for
 from passivo.world.names import BODY_PARAMETERS, CONTACT_RECORDS, CONTACT_ROWS, GRAVITY, TANK, records_of
 from passivo.world.parts import KINDS
@@ -79,7 +80,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     layout.take("BLOCKS_OF_BODIES", nodes.size)
     layout.take("RIGHT_SIDE", 6 * len(bodies))
     groups, room = nodes.groups, world.most_contacts if world.touches else 0
-    span = max(map(len, groups))
+    span = max(map(len, groups), default=1)
     layout.take("TOUCHES", room * (T.K_COLUMNS + 2 * T.COLUMN * span))
     layout.take("PAST", room * T.PAST_SIZE)
     layout.take("TALLY", T.N_SIZE)
@@ -107,7 +108,7 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
         anchor = world.anchors.get(name)
         state = T.BODIES_FROM + T.BODY_STATES * min(i, len(bodies)) + T.ANCHOR_STATES * max(i - len(bodies), 0)
         if anchor is None:
-            table += [state, params[f"{name}.{BODY_PARAMETERS[0]}"], -1, 0, -1]
+            table += [state, params.get(f"{name}.{BODY_PARAMETERS[0]}", -1), -1, 0, -1]
         else:
             table += [state, -1, inputs[name], anchor.width, -1]
     header["TIE_TABLE"] = len(table)
@@ -129,11 +130,13 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     for tap in world.taps.values():
         table += [carriers[tap.body], figures.skip(3), inputs[tap.name], tap.width]
     laid = Laid(world, nodes, carriers, table, partial(_room, layout), figures.skip)
-    header |= {"ASSEMBLIES": len(laid.entries), "ASSEMBLY_TABLE": laid.start}
+    header |= {"ASSEMBLIES": len(laid.entries), "ASSEMBLY_TABLE": laid.start, "MECHANISMS": len(nodes.mechanisms)}
     for body, entry in laid.members.items():
         table[header["CARRIER_TABLE"] + T.C_SIZE * body + T.C_MEMBER] = entry
     header |= {"LINKED": len(nodes.linked), "LINKED_TABLE": len(table)}
     table += laid.linked(nodes)
+    lay_beams(world, header, table, laid.beams, options["SCHEME"])
+    header["BEAM_ROW"] = rows.index("beams") if "beams" in rows else 0
     header |= _lay_cords(world, table, layout, laid, figures, rows, inputs)
     header["SPRING_ROW"] = rows.index("springs") if "springs" in rows else 0
     header["ORDER_TABLE"] = len(table)

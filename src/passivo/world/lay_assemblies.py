@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from passivo.world import table as T
 from passivo.world.joints import Free, kind_of
+from passivo.world.lay_beams import BEAM_FIGURES, PlacesOfBeam
 from passivo.world.names import BODY_VECTORS, vectors_of
 from passivo.world.order import Elimination
 
 if TYPE_CHECKING:
+    from passivo.world.beams import WorldBeam
     from passivo.world.hung import Limb
     from passivo.world.world import World
 
@@ -28,13 +30,17 @@ class Nodes:
     def __init__(self, world: World, carriers: Mapping[str, int], pairs: Iterable[tuple[int, int]]):
         self.mechanisms = world.mechanisms
         links, bodies = world.links, list(world.bodies)
-        free = [i for i, name in enumerate(bodies) if name not in links]
+        free = [i for i, name in enumerate(bodies) if name not in links and world.bodies[name].massive]
         self.free = len(free)
         self.node = {body: i for i, body in enumerate(free)}
         self.body = dict(enumerate(free))
         for i, limbs in enumerate(self.mechanisms):
             self.node |= {carriers[limb.body]: self.free + i for limb in limbs if limb.body}
         self.width = [6] * self.free + [sum(limb.joint.width for limb in limbs) for limbs in self.mechanisms]
+        self.beams = [beam for beam in world.beams.values() if beam.points(world)]
+        for beam in self.beams:
+            self.node |= {carriers[point.name]: len(self.width) for point in beam.points(world)}
+            self.width.append(len(beam.taps(world)) - 1)
         pairs = list(pairs)
         between = [(self.node[a], self.node[b]) for a, b in pairs if self.node[a] != self.node[b]]
         self.plan = Elimination(len(self.width), between)
@@ -109,6 +115,10 @@ class Laid:
         params = {name: i for i, name in enumerate(world.params)}
         for i, limbs in enumerate(nodes.mechanisms):
             self._lay(limbs, nodes, nodes.free + i, states, params, take, figures)
+        self.beams = []
+        places = {id(beam): nodes.free + len(nodes.mechanisms) + i for i, beam in enumerate(nodes.beams)}
+        for beam in world.beams.values():
+            self._lay_beam(beam, nodes, places.get(id(beam), -1), take, figures)
         self.start = len(table)
         for entry in self.entries:
             table += entry
@@ -175,6 +185,32 @@ class Laid:
                 take(n),
             ]
         )
+
+    def _lay_beam(
+        self, beam: WorldBeam, nodes: Nodes, node: int, take: Callable[[int], int], figures: Callable[[int], int]
+    ) -> None:
+        """Points of a beam are members whose columns are figures; `bending.py` makes its own matrix."""
+        n, table, first = nodes.width[node] if node >= 0 else 0, self.table, 0
+        own = PlacesOfBeam(beam, figures(BEAM_FIGURES), take(n * n + n))
+        members, points = [], beam.points(self.world)
+        for point in points:
+            c, count = self.carriers[point.name], len(beam.rows_of(point))
+            rest, ways = figures(3), figures(6 * count)
+            own.points += [c, first, count, rest, ways]
+            members.append([c, ways, count, len(table)])
+            table += range(first, first + count)
+            first += count
+        own.matrices = figures(beam.size_of_matrices(self.world))
+        self.beams.append(own)
+        start = len(table)
+        for k, member in enumerate(members):
+            self.members[member[0]] = start + T.G_SIZE * k
+            table += member
+        answers = take(n), take(n)
+        own.memory = take(own.room(self.world))
+        if node >= 0:  # without points nothing else knows of it
+            place = nodes.places[node, node]
+            self.entries.append([n, *answers, own.own, place, start, len(members), 0, 0, own.memory, take(n)])
 
     def about(self, nodes: Nodes) -> Callable[[int], list[int]]:
         """What the order of elimination says of a node."""

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from passivo.world.beams import WorldBeam
     from passivo.world.joints import Joint
     from passivo.world.tendons import Cord
 
@@ -71,6 +72,9 @@ UNITS = {
     "mass": "kg",
     "drag": "N s/m",
     "spin_drag": "N m s",
+    "bending": "N m²",
+    "mass_damping": "1/s",
+    "stiffness_damping": "s",
 }
 
 
@@ -83,9 +87,10 @@ class Names:
     bonds: tuple[str, ...]
     touches: bool = False  # whether there are contacts
     joints: tuple[Joint, ...] = ()
-    hung: tuple[str, ...] = ()  # bodies whose poses follow from the coordinates of joints
+    hung: tuple[str, ...] = ()  # bodies whose poses follow from the coordinates of joints or of beams
     commands: tuple[str, ...] = ()
     cords: tuple[Cord, ...] = ()
+    beams: tuple[WorldBeam, ...] = ()
 
     @cached_property
     def vectors(self) -> Mapping[str, tuple[str, ...]]:
@@ -93,7 +98,8 @@ class Names:
         groups = [(self.bodies, BODY_VECTORS), (self.anchors, ANCHOR_VECTORS), (self.bonds, {"force": "xyz"})]
         groups += [(self.bodies, BODY_RECORDS)] if self.touches else []
         groups += [((joint.name,), vectors_of(joint)) for joint in self.joints]
-        return {
+        bent = {group: states for beam in self.beams for group, states in beam.groups.items()}
+        return bent | {
             f"{name}.{vector}": tuple(f"{name}.{vector}.{axis}" for axis in axes)
             for names, vectors in groups
             for name in names
@@ -110,7 +116,8 @@ class Names:
         groups += [f"{command}.length" for command in self.commands]
         groups += [f"{cord.name}.{what}" for cord in self.cords if cord.drive for what in DRIVE_STATES]
         tank = ("tank",) if self.touches else ()
-        return (*STEPS, *(part for group in groups for part in self.vectors.get(group, (group,))), *tank)
+        bent = (state for beam in self.beams for state in beam.states)
+        return (*STEPS, *(part for group in groups for part in self.vectors.get(group, (group,))), *bent, *tank)
 
     @cached_property
     def seen(self) -> tuple[str, ...]:
@@ -123,7 +130,7 @@ class Names:
                 seen += self.vectors.get(f"{joint.name}.{vector}", (f"{joint.name}.{vector}",))
         seen += [f"{command}.length" for command in self.commands]
         seen += [f"{cord.name}.{what}" for cord in self.cords if cord.drive for what in DRIVE_STATES]
-        return tuple(seen)
+        return (*seen, *(state for beam in self.beams for state in beam.states))
 
     @cached_property
     def recorded(self) -> tuple[str, ...]:
@@ -146,6 +153,10 @@ class Names:
             return "s"
         if name == "tank":
             return UNITS[name]
+        for beam in self.beams:
+            name = beam.groups.get(name, (name,))[0]
+            if name.startswith(f"{beam.name}.") and name.split(".")[1] in beam.unit.units:
+                return str(beam.unit.units[name.split(".")[1]])
         if name.endswith(".stop"):
             slides = any("way" in joint.coordinates for joint in self.joints if joint.name == name[: -len(".stop")])
             return "N" if slides else "N m"

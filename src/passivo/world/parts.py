@@ -76,6 +76,11 @@ class Body(Carrier):
         shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
         return cls(**_tuples(data) | {"shapes": shapes})
 
+    @property
+    def massive(self) -> bool:
+        """Whether it has a mass of its own; a point of a beam has none."""
+        return True
+
 
 @dataclass(frozen=True, eq=False)
 class Link(Body):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.world.assemblies import member_of, push_members, respond_all
+    from passivo.world.bending import shift_beams
     from passivo.world.books import world_difference
     from passivo.world.collide import touch_size
     from passivo.world.contacts import add_columns, along_body, answer, invert, lay_column, slip, terms
@@ -74,6 +75,8 @@ def hold(m, t):
 def invert_inertias(m, t):
     scratch = t[AT_FREE] + 6 * t[BODIES]
     for c in range(t[BODIES]):
+        if t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] < 0:
+            continue
         j = t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + INERTIA
         m[scratch], m[scratch + 4], m[scratch + 8] = m[j], m[j + 1], m[j + 2]
         m[scratch + 1], m[scratch + 2], m[scratch + 5] = m[j + 3], m[j + 4], m[j + 5]
@@ -292,8 +295,9 @@ def repaired(m, t, h, share):
         spin_on(m, old + Q, new + Q, h * m[hat + 3], h * m[hat + 4], h * m[hat + 5])
         if share > 0.0:
             spin_on(m, new + Q, new + Q, share * m[way + 3], share * m[way + 4], share * m[way + 5])
-    if t[ASSEMBLIES] > 0:
+    if t[MECHANISMS] > 0:
         place_repaired(m, t, h, share)
+    shift_beams(m, t, h, share)
     steps_of(m, t)
     world_difference(m, t)
     cost = 0.0

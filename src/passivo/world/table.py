@@ -89,7 +89,11 @@ CORDS = 77  # tendons and stops of joints (`cord_table.py`)
 CORD_TABLE = 78
 COMMANDS = 79
 COMMAND_TABLE = 80  # of each its state and its input
-HEADER = 81
+MECHANISMS = 81  # of the assemblies, the first ones; the others are beams (`bending.py`)
+BEAMS = 82
+BEAM_TABLE = 83
+BEAM_ROW = 84  # of the ledger
+HEADER = 85
 
 EPSILON = 2.0**-52
 
@@ -242,6 +246,51 @@ AXIS_SIZE = 13
 M_COLUMNS = 15  # velocity of a body, its change, axis, moment, its change
 COLUMN_SIZE = 15
 M_ROOM = 30
+
+# of a beam in the table; E_OWN and what follows it are places in the memory
+E_TABLE = 0  # its own table, as `method/banded_table.py` has it
+E_STATE = 1  # its coordinates within the state, then their rates
+E_COORDINATES = 2
+E_PARAM = 3  # mass, bending, mass_damping, stiffness_damping
+E_POINTS = 4
+E_POINT_TABLE = 5
+E_ROWS = 6  # unknowns of its points
+E_FIGURES = 7  # the orientation of its axes, the middle of its line at rest, the way that it bends
+E_OWN = 8  # its parameters, as its own kernels have them
+E_USED = 9  # forces at its points, then its weight
+E_MEAN = 10
+E_WORK = 11
+E_JOULES = 12
+E_IMPEDANCE = 13  # S, then S g: what its assembly has as its own
+E_LOOSE = 14  # g
+E_APART = 15  # scratch, as many numbers as unknowns
+E_ANSWERS = 16  # A⁻¹ P', column by column
+E_HAT = 17  # vectors of its own kernels
+E_RIGHT = 18
+E_FORCE = 19
+E_MASS_HAT = 20
+E_DRAG_HAT = 21
+E_RATE = 22
+E_SIZE = 23
+
+# of the joules of a beam: of its motion, then of its bending
+E_LOST = 0
+E_RECEIVED = 2
+E_SCALE = 4
+E_CLEARED = 6  # those up to here are cleared in every step
+E_CHANGE = 6
+E_DIFFERENCE = 8
+E_ENERGY = 10
+E_HEIGHT = 12
+E_JOULES_SIZE = 14
+
+# of a point of a beam in the table
+O_BODY = 0
+O_ROW = 1  # its first unknown
+O_ROWS = 2
+O_REST = 3  # its place where the beam is straight, among the figures
+O_WAYS = 4  # E, six numbers for each of its unknowns
+O_SIZE = 5
 
 # of a carrier in the memory
 F_TURN = 0  # R at the start

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from passivo.errors import ModelError, quoted
 from passivo.world import bonds
+from passivo.world.beams import WorldBeam
 from passivo.world.names import GRAVITY
 from passivo.world.parts import ORIGIN, UP, Body, Bond, Fixed, Geom, Link, Pair, Plane
 from passivo.world.rotation import checked_quaternion, checked_vector
@@ -24,6 +26,7 @@ class Touching:
     contact: bool | None
     room: int | None
     bodies: dict[str, Body]
+    beams: dict[str, WorldBeam]
     planes: dict[str, Plane]
     fixed: dict[str, Fixed]
     pairs: dict[tuple[str, str], Pair]
@@ -167,7 +170,15 @@ class Touching:
         links = (body for body in self.bodies.values() if isinstance(body, Link))
         joined |= {_pair(link.name, link.parent): False for link in links if link.parent is not None}
         told = {key: pair.collide for key, pair in self.pairs.items() if pair.collide is not None}
-        return [key for key, collide in {**joined, **told}.items() if not collide]
+        along = [
+            body for body in self.bodies.values() if not body.massive
+        ]  # points of one beam do not touch each other
+        bent = {
+            (min(a.name, b.name), max(a.name, b.name)): False
+            for a, b in combinations(along, 2)
+            if getattr(a, "beam", a) == getattr(b, "beam", b)
+        }
+        return [key for key, collide in {**bent, **joined, **told}.items() if not collide]
 
     @property
     def told_pairs(self) -> list[tuple[str, str, float, float]]:
@@ -192,7 +203,8 @@ class Touching:
     def usual_tank(self) -> float:
         """Joules that lift all bodies by 0.1 mm."""
         weight = float(np.linalg.norm([self.params[name] for name in GRAVITY]))
-        return TANK_LIFT * weight * sum(self.params[f"{name}.mass"] for name in self.bodies)
+        heavy = [*(name for name, body in self.bodies.items() if body.massive), *self.beams]
+        return TANK_LIFT * weight * sum(self.params[f"{name}.mass"] for name in heavy)
 
     def _touching(self) -> list[Any]:
         """What of its contacts shapes code."""

@@ -158,7 +158,7 @@ def start_limbs(m, t, a):
 
 def swing(m, t, h):
     """Twists and columns of all members of assemblies, from their RATE."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_PART_COUNT]):
             swing_limb(m, t, h, t[a + A_PARTS] + i * L_SIZE, t[a + A_RATE])

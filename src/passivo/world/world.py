@@ -10,9 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from passivo.errors import InputError, ModelError, quoted
+from passivo.model.beam import Beam
 from passivo.model.ports import Port
 from passivo.model.system import Model, checked_name
 from passivo.world import bonds, energies
+from passivo.world.beams import BEAM_PARAMETERS, BeamPoint, WorldBeam, beam_of
 from passivo.world.bound import Bound
 from passivo.world.form import WorldForm, form_of
 from passivo.world.hung import Hung
@@ -83,6 +85,7 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         self.pairs: dict[tuple[str, str], Pair] = {}
         self.bodies: dict[str, Body] = {}
         self.anchors: dict[str, Anchor] = {}
+        self.beams: dict[str, WorldBeam] = {}
         self.taps: dict[str, Tap] = {}
         self.bonds: dict[str, Bond] = {}
         self.tendons: dict[str, Cord] = {}
@@ -132,6 +135,21 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         self.params |= amounts
         return body
 
+    def add_beam(self, name: str, beam: Beam) -> WorldBeam:
+        """A beam that bends in a plane, placed by its `origin`, `along` and `up`; stiff along its line and against
+        turning about it.
+
+            bar = world.add_beam("bar", pv.Beam(0.5, 20, young=70e9, density=2700.0, section=(0.02, 0.003)))
+            world.add_spring("s", box, bar.node(20), 500.0)
+            run["bar.deflection"]
+
+        Springs, joints, ports and shapes belong to points of it: `bar.node(20)`, `bar.at(0.3, shape=pv.Sphere(0.01))`.
+        """
+        name = self._new_name(name)
+        self.beams[name], params = beam_of(self, name, beam)
+        self.params |= params
+        return self.beams[name]
+
     def add_anchor(self, name: str, position: Any = ORIGIN, orientation: Any = UP, *, turns: bool = False) -> Anchor:
         """A place that springs and joints can hang on and that is moved from outside: its port of the same name takes
         its velocity (and where it `turns` its rate, in the axes of the world) and gives the force it is moved with."""
@@ -170,17 +188,16 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
     def members(self) -> list[str]:
         """The names of everything in it."""
         found = [*self.bodies, *self.anchors, *self.taps, *self.bonds, *self.planes, *self.fixed, *self.joints]
-        return [*found, *self.tendons, *self.commands]
+        return [*found, *self.beams, *self.tendons, *self.commands]
 
     # -- what every model says ----------------------------------------------------------------------------------------
 
     @property
     def names(self) -> Names:
-        joints = tuple(self.joints.values())
-        strung = tuple(self.commands), tuple(self.cords)
-        return Names(
-            tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches, joints, self.hung, *strung
-        )
+        joints, beams = tuple(self.joints.values()), tuple(self.beams.values())
+        points = tuple(name for name, body in self.bodies.items() if not body.massive)
+        told = tuple(self.bodies), tuple(self.anchors), tuple(self.bonds), self.touches
+        return Names(*told, joints, (*self.hung, *points), tuple(self.commands), tuple(self.cords), beams)
 
     @property
     def states(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -234,6 +251,11 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         if values and len(values) < len(self.states):
             for name in values:
                 body = name.split(".")[0]
+                if isinstance(point := self.bodies.get(body), BeamPoint):
+                    raise InputError(
+                        f"{name!r} follows a beam: put its deflections and turns, such as '{point.beam}.w1', or all "
+                        "states of a run to go on with it"
+                    )
                 if body in self.hung:
                     joint = self.links[body].joints[-1]
                     first, rate = next(iter(joint.coordinates)), next(iter(joint.rates))
@@ -264,8 +286,8 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         """The world as it is now, checked: a run is not changed by what is added later."""
         self.check(self.params)
         twin = copy.copy(self)
-        for group in ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs", "tendons",
-                      "commands"):  # fmt: skip
+        groups = ("bodies", "beams", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs")
+        for group in (*groups, "tendons", "commands"):
             setattr(twin, group, dict(getattr(self, group)))
         twin._bridge = None
         if twin.touches:
@@ -316,9 +338,15 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         return piece_of(self, method, base, engine)
 
     def check(self, params: Mapping[str, float]) -> None:
-        if not self.bodies:
+        if not self.bodies and not self.beams:
             raise ModelError(f"{self.name!r} has no bodies; add one with world.add_body(...)")
-        for name in self.bodies:
+        for beam in self.beams.values():
+            beam.check(self)
+            for what in BEAM_PARAMETERS:
+                bonds.amount(params[f"{beam.name}.{what}"], f"the {what.replace('_', ' ')} of beam {beam.name!r}")
+            if not params[f"{beam.name}.mass"] > 0.0:
+                raise ModelError(f"the mass of beam {beam.name!r} must be > 0 kg, not {params[f'{beam.name}.mass']:g}")
+        for name in (name for name, body in self.bodies.items() if body.massive):
             values = [params[f"{name}.{what}"] for what in BODY_PARAMETERS]
             if not values[0] > 0.0:
                 raise ModelError(f"the mass of body {name!r} must be > 0 kg, not {values[0]:g}")
@@ -347,6 +375,7 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         ties = [(tie.share, *tie.at_a, *tie.at_b, *tie.more) for bond in self.bonds.values() for tie in bond.ties]
         limbs = [limb.figures for limbs in self.mechanisms for limb in limbs]
         numbers = [number for group in (*ties, *(tap.at for tap in self.taps.values()), *limbs) for number in group]
+        numbers += [number for beam in self.beams.values() for number in beam.figures(self)]
         numbers += [number for cord in self.cords for number in figures_of(cord)]
         return numbers + self._figures_of_contacts() if self.touches else numbers
 
@@ -374,6 +403,7 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
                 [link.name, link.parent, [type(joint).__name__ for joint in link.joints]]
                 for link in self.links.values()
             ],
+            "beams": [[beam.name, beam.skeleton(self)] for beam in self.beams.values()],
             "cords": [cord.skeleton for cord in self.cords],
             "touching": self._touching() if self.touches else [],
             "params": dict(self.params),
@@ -384,6 +414,7 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
                 "fixed": [thing.describe() for thing in self.fixed.values()],
                 "pairs": [pair.describe() for pair in self.pairs.values()],
                 "bodies": [body.describe() for body in self.bodies.values()],
+                "beams": [beam.describe() for beam in self.beams.values()],
                 "anchors": [anchor.describe() for anchor in self.anchors.values()],
                 "taps": [tap.describe() for tap in self.taps.values()],
                 "bonds": [bond.describe() for bond in self.bonds.values()],
@@ -403,9 +434,9 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         world.pairs = {(pair["a"], pair["b"]): Pair(**pair) for pair in start.get("pairs", ())}
         world.couplings = tuple(start["couplings"])
         world.params = dict(data["params"])
-        world.bodies = {
-            body["name"]: (Link if "joints" in body else Body).from_description(body) for body in start["bodies"]
-        }
+        kind = lambda body: BeamPoint if "beam" in body else Link if "joints" in body else Body  # noqa: E731
+        world.bodies = {body["name"]: kind(body).from_description(body) for body in start["bodies"]}
+        world.beams = {beam["name"]: WorldBeam.from_description(beam, world) for beam in start.get("beams", ())}
         world.anchors = {anchor["name"]: Anchor.from_description(anchor) for anchor in start["anchors"]}
         world.taps = {tap["name"]: Tap.from_description(tap) for tap in start["taps"]}
         world.bonds = {bond["name"]: Bond.from_description(bond, world.params) for bond in start["bonds"]}
