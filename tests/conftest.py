@@ -1,6 +1,10 @@
 """Fixed hypothesis profile: the same examples everywhere, no deadlines (machines are shared)."""
 
+import os
 import signal
+
+# read when NumPy is loaded: on small matrices the threads of BLAS wait for each other, and for those of other workers
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import hypothesis
 

@@ -88,7 +88,7 @@ def test_damping_feedback_never_adds_energy(case):
         assert energy(case, part.state) - before <= 1e-13 * (1 + abs(before))
 
 
-@given(cases(quadratic=True))
+@given(cases(quadratic=True, largest=5))
 @settings(max_examples=15)
 def test_quadratic_energy_gives_implicit_midpoint(case):
     average, middle = compiled(case), compiled(case, pv.ImplicitMidpoint())

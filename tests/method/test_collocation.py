@@ -79,7 +79,7 @@ def test_weights_are_positive_and_the_path_is_that_of_the_lagrange_polynomials(s
 
 
 @each
-@given(case=cases())
+@given(case=cases(largest=6))
 @settings(max_examples=24)
 def test_balance_of_a_step(stages, case):
     part = compiled(case, stages)
