@@ -214,6 +214,18 @@ def test_a_load_bends_it_as_theory_says():
     assert run.verdict.kind == "exact" and run["bar.deflection"].shape == (9, 6)
 
 
+def test_a_free_beam_falls():
+    world = pv.World()
+    bar = world.add_beam("bar", pv.Beam(0.5, 3, **ALUMINIUM, ends=("free", "free")))
+    part = compiled(world, step=1e-2)
+    for _ in range(50):
+        part.step()
+    state = dict(zip(world.states, part.state))
+    assert [state[f"bar.w{node}"] for node in range(4)] == pytest.approx([-0.5 * 9.81 * 0.25] * 4, rel=1e-9)
+    with pytest.raises(ModelError, match="this beam does not rest under a force: nothing holds it"):
+        bar.bent({3: 1.0})
+
+
 # -- contact ----------------------------------------------------------------------------------------------------------
 
 
@@ -298,6 +310,20 @@ def test_beam_box_coupling_and_a_device_of_another_rate_are_passive():
     assert (total.stored - total.stored[0] - total.work).max() <= 1e-13
     assert float(abs(run["beam.bar.deflection"]).max()) > 0.002
     assert run.runs["device"].steps == 4 * run.runs["beam"].steps
+
+
+def test_a_coupling_sits_on_a_point_of_a_beam():
+    world, hand = (pv.World(gravity=STILL, name=name) for name in ("beam", "hand"))
+    world.add_port("grip", world.add_beam("bar", pv.Beam(0.5, 4, **ALUMINIUM)).node(4))
+    ball = hand.add_body("ball", pv.Sphere(0.02), 0.15, position=(0.5, 0, 0), drag=1.0, velocity=(0, 0, 0.5))
+    hand.add_port("grip", ball)
+    net = pv.Network()
+    inner = net.add("beam", world, pv.PassiveMidpoint(), step=1e-3)
+    outer = net.add("hand", hand, pv.PassiveMidpoint(), step=2.5e-4)
+    net.connect(outer["grip"], inner["grip"], through=pv.VirtualCoupling(k=500.0), name="coupling")
+    run = pv.simulate(net, until=0.06, engine="python")
+    assert run.verdict.kind == "booked" and run.verdict.parts["beam"].kind == "exact"
+    assert abs(run.verdict.unnoticed) < 1e-14 and float(run["beam.bar.w4"].max()) > 0.005
 
 
 # -- drift, runs, descriptions ----------------------------------------------------------------------------------------

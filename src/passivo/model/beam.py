@@ -33,6 +33,8 @@ class Beam(SparseLinear):
     along, up        the axis of the beam and the way that w counts, in the axes of a world, with the first node at
                      `origin`: for ports in space
 
+    With bodies, joints and contacts: `world.add_beam("bar", beam)`.
+
     States: w0, turn0, w1 ... and their rates w0_rate ... without those that the ends hold; "deflection", "turn",
     "deflection_rate" and "turn_rate" are all nodes together. Strains are how far the ends of an element turn against
     its chord, so that energies keep their digits where many short elements bend little.
