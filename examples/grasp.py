@@ -10,7 +10,7 @@ import passivo as pv
 
 STEP, UNTIL, SHAKE = 1e-3, 4.0, 2.0 * 9.81  # s, s, m/s²
 PACE = 2.0 * np.pi * 4.0  # rad/s of shaking
-WOUND = (0.03, 0.04, 0.06)  # m
+WOUND = (0.0, 0.004, 0.008, 0.012, 0.03)  # m
 
 
 def ease(time: np.ndarray, start: float, lasts: float) -> np.ndarray:
@@ -39,7 +39,7 @@ def main() -> None:
         pull, moved = float(run["one_flexor.tension"][at]), abs(size[-1] - size[at])
         print(
             f"wound up by {1e3 * wound:.0f} mm: a tendon pulls by {pull:.0f} N, the ball ends {1e3 * height:.0f} mm "
-            f"high, {1e3 * moved:.2f} mm nearer or farther; {run.verdict.kind}"
+            f"high and has moved by {1e3 * moved:.2f} mm in the hand; {run.verdict.kind}"
         )
 
 
