@@ -64,6 +64,10 @@ class Fall:
         rows = np.flatnonzero(self.touching)
         return int(rows[0]) if len(rows) else len(self.time) - 1
 
+    def rows(self, seconds: float) -> int:
+        """The row so long after it first touched."""
+        return min(self.first + round(seconds / self.run.step), len(self.time) - 1)
+
     @property
     def after(self) -> int:
         """The row at which it first flew again, the last one if it never did."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from passivo.world.table import *
 
 MOST_SWEEPS = 20  # there and back
+MOST_CHANGED = 200  # the same where bodies hang together and what they touch changes: impacts settle slowly there
 SETTLED = 1e-8  # m/s
 SLIDES = 3  # passes for the direction of a slide
 YIELDING = 1e-9  # of D more: joints may leave no way at all in a direction. It takes energy, never gives any
@@ -262,7 +263,8 @@ def impulses(m, t, h, count):
     tally = t[AT_TALLY]
     answer_all(m, t, count)
     known, before = 0, 0.0
-    for s in range(MOST_SWEEPS):
+    most = MOST_CHANGED if t[SPAN] > 1 and is_changed(m, t, count) else MOST_SWEEPS
+    for s in range(most):
         fresh = 0.0
         for k in range(count):
             at = t[AT_TOUCHES] + k * touch_size(t)
@@ -275,10 +277,21 @@ def impulses(m, t, h, count):
             for k in range(count):
                 m[t[AT_TOUCHES] + k * touch_size(t) + K_RUBS] = 1.0
             continue
-        if moved <= SETTLED or s == MOST_SWEEPS - 1:
+        if moved <= SETTLED or s == most - 1:
             break
         known, before = look_ahead(m, t, count, known, before)
     return OK
+
+
+def is_changed(m, t, count):
+    """Whether other contacts touch than those that pressed in the last step."""
+    known = 0.0
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        known += m[at + K_RUBS]
+        if m[at + K_ARMED] > 0.0 and m[at + K_RUBS] == 0.0:
+            return True
+    return known != m[t[AT_TALLY] + N_PAST]
 
 
 def answer_all(m, t, count):
@@ -446,7 +459,7 @@ def press(m, t, h):
 
 INLINE = (along_body, add_yield, put, slip, add_columns, first_of)
 KERNELS = (
-    clear, keep, invert, answer, lay_column, lay_columns, slide, visit, sweep, answer_all, look_ahead, impulses,
-    work_of, terms,
+    clear, keep, invert, answer, lay_column, lay_columns, slide, visit, sweep, answer_all, look_ahead,
+    is_changed, impulses, work_of, terms,
     rounding, label, label_of, guard, touch, press,
 )  # fmt: skip
