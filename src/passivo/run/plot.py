@@ -93,7 +93,7 @@ def _groups(run: Run | NetworkRun) -> list[list[Series]]:
 
 
 def _series(run: Run | NetworkRun) -> list[Series]:
-    """All states, and the ports and signals that something came in through."""
+    """All states, and the entries of ports and the signals that something came in through."""
     if isinstance(run, NetworkRun):
         parts = [_named(series, key) for key, part in run.runs.items() for series in _of_part(part, run.net, key)]
         shown = [(name, link["error"]) for name, link in run.links.items() if "error" in link.widths]
@@ -117,8 +117,8 @@ def _of_part(run: Run, net: Network | None = None, key: str = "") -> list[Series
     taken, given, at = [], [], 0
     for name, port in model.ports.items():
         free = net is None or f"{key}.{name}" in net.ports
-        if free and np.nan_to_num(inputs[:, at : at + port.width]).any():
-            for i in range(port.width):
+        for i in range(port.width):
+            if free and np.nan_to_num(inputs[:, at + i]).any():
                 entry = name if port.width == 1 else f"{name}[{i}]"
                 gives = f"{entry} port, {'flow' if port.kind == 'effort' else 'effort'}"
                 taken.append(make(f"{entry} in", "input", model.unit(name), inputs[:, at + i]))
