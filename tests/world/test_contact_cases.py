@@ -128,3 +128,45 @@ def test_two_cubes_thrown_at_each_other_gain_nothing(seed, step):
     if step == 1e-3:  # the force that is recorded is what moves each of them
         push = np.diff(speeds[0], axis=0) / step
         assert np.allclose(masses[0] * push, run["a.contact_force"].values[1:], rtol=1e-9, atol=1e-9)
+
+
+def leaning(friction, sides):
+    """Cards that lean by 20°, their upper edges in the plane x = 0, which is a wall where there is only one."""
+    lean, height, thick = np.radians(20.0), 0.1, 0.004
+    world = pv.World()
+    world.add_plane("floor", friction=friction)
+    if len(sides) == 1:
+        world.add_plane("wall", normal=(-1, 0, 0), friction=friction)
+    reach = height / 2 * np.sin(lean) + thick / 2 * np.cos(lean)  # from the centre to the edge that leans
+    lift = height / 2 * np.cos(lean) + thick / 2 * np.sin(lean)
+    for side in sides:
+        turn = (np.cos(lean / 2), 0, side * np.sin(lean / 2), 0)
+        card = pv.Box(thick, 0.06, height)
+        world.add_body(
+            f"card{side > 0:d}", card, 0.01, position=(-side * reach, 0, lift), orientation=turn, friction=friction
+        )
+    return world
+
+
+@pytest.mark.parametrize(
+    ("sides", "friction", "holds"),
+    # a thin card needs 2 mu/(1 − mu²) = tan 20° at a wall: 0.177. Two need tan(20°)/2 = 0.182 at the floor, and as
+    # MuJoCo takes the face of one of them for the normal between parallel edges, tan 20° = 0.364 against each other
+    [((1,), 0.25, True), ((1,), 0.12, False), ((1, -1), 0.4, True), ((1, -1), 0.12, False)],
+)
+def test_cards_lean_on_a_wall_and_on_each_other_where_friction_can_hold_them(sides, friction, holds):
+    run = run_of(leaning(friction, sides), 0.5)
+    cards = [run[f"card{side > 0:d}.position"].values for side in sides]
+    moved = max(np.abs(places - places[0]).max() for places in cards)
+    assert run.verdict.kind == "exact"
+    assert moved < 1e-8 if holds else moved > 0.01
+
+
+def test_a_tower_of_ten_stands_for_a_minute():
+    world = pv.World()
+    world.add_plane(friction=0.5)
+    for i in range(10):
+        world.add_body(f"b{i}", pv.Box(0.1, 0.1, 0.1), 1.0, position=(0, 0, 0.05 + 0.1 * i), friction=0.5)
+    run = pv.simulate(world, pv.PassiveMidpoint(), step=STEP, until=60.0, record_every=100)
+    places = np.stack([run[f"{name}.position"].values for name in world.bodies])
+    assert run.verdict.passive and np.abs(places - places[:, :1]).max() < 1e-3
