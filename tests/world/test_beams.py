@@ -15,25 +15,14 @@ from passivo.run.render import Canvas
 from passivo.run.scene import Scene
 from passivo.world.describe import model_from
 from world.scenes import random_turn
+from world.test_identities import created
 
 ALUMINIUM = {"young": 70e9, "density": 2700.0, "section": (0.02, 0.003)}
 STILL = (0.0, 0.0, 0.0)
-EPSILON = 2.0**-52
 
 
 def compiled(world, method=None, step=1e-3, **options):
     return pv.compile(world, method or pv.PassiveMidpoint(), step, engine="python", **options)
-
-
-def created(part):
-    """Joules that the last step created in each row, and what rounding in each may be worth."""
-    rows = part.module.ROWS
-    received = part._section("RECEIVED", rows).copy()
-    received[0] += part.work.sum()
-    lost = part._section("LOST", rows)
-    scale = part._section("SCALE", rows) + np.abs(lost)
-    scale[0] += np.abs(part.work).sum()
-    return part._section("CHANGE", rows) - received + lost, 16 * EPSILON * scale
 
 
 def tilted(rng):
