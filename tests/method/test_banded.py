@@ -137,6 +137,26 @@ def test_saved_loaded_and_audited(tmp_path, keep):
             run["x1"]
 
 
+def test_a_step_that_failed_leaves_nothing_behind():
+    """Also where the band is wide: what its kernels find behind the last coordinate is 0 again."""
+    n = 30
+    sides = np.random.default_rng(0).uniform(1, 2, (n, n))
+    joined = np.triu(np.tril(sides + sides.T, 6), -6)
+    model = pv.Linear(
+        sp.csr_array(np.eye(n)), sp.csr_array(20 * n * np.eye(n) - joined), ports={"f": pv.effort(np.eye(n, 1))}
+    )
+    assert model.matrices.band > 3
+    one, other = (pv.compile(model, pv.PassiveMidpoint(), 1e-2, engine="python") for _ in range(2))
+    for part in (one, other):
+        part.step([1.0])
+    with pytest.raises(pv.StepError):
+        for _ in range(3):
+            one.step([1e308])
+    for part in (one, other):
+        part.step([1.0])
+    assert (one.state == other.state).all()
+
+
 def test_a_description_gives_the_same_system():
     _, model = random_linear(3, strains=True)
     for twin in (model_from(model.describe()), pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):

@@ -148,6 +148,8 @@ def solve(m, t, h):
     for i in range(n):
         m[hat + i] = 0.0
         m[rest + i] = m[right + i]
+    for i in range(n, n + t[BAND]):  # a step that failed may have left NaN there
+        m[rest + i] = 0.0
     for k in range(SOLUTIONS):
         solve_band(m, t[AT_FACTORS], n, t[BAND], rest)
         for i in range(n):
