@@ -83,6 +83,13 @@ def test_the_way_has_the_arms_it_was_made_of():
     assert checked_arms({"a": 0.02, "b": "-1/100"}, "tendon 'x'") == ({"a": 0.02, "b": -0.01}, "")
 
 
+@pytest.mark.parametrize("arm", ["0.01*sin(a)", "0.01*exp(a)", "0.01/(2 + a)**2", "0.02*cos(a)", "0.01*sqrt(1 + a)"])
+def test_the_way_is_0_where_all_joints_are(arm):
+    """So `slack` is what hangs through there, whatever constant an integral comes with."""
+    _, way = checked_arms({"a": arm, "b": "0.01*cos(b)"}, "tendon 'x'")
+    assert evaluate(way, {"a": 0.0, "b": 0.0}) == pytest.approx(0.0, abs=1e-17)
+
+
 @pytest.mark.parametrize(
     "arms, told",
     [
@@ -90,6 +97,8 @@ def test_the_way_has_the_arms_it_was_made_of():
         (0.02, "needs the arms"),
         ({"a": float("nan")}, "finite"),
         ({"a": 0.0}, "moves nothing"),
+        ({"a": "a - a"}, "moves nothing"),
+        ({"a": "2**a"}, "may be made of"),
         ({"a": "0.02*c"}, "depends on 'c'"),
         ({"a": "0.01*b", "b": "0.02*a"}, "no tendon has the arms"),
         ({"a": "exp(-a**2)*sin(a)"}, "no formula for the integral"),

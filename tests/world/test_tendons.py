@@ -139,6 +139,16 @@ def test_a_hanging_weight_is_held_by_the_tension_that_statics_want():
     assert (loose["flexor.tension"][1:] == 0.0).all() and (loose["flexor.slack_share"][1:] == 1.0).all()
 
 
+def test_slack_counts_from_where_all_joints_are_at_0():
+    world = finger(stiffness=1e4, slack=1e-3, arms={"base": "0.01*sin(base)", "tip": "0.008*exp(tip)"})
+    world.params["gravity_z"] = 0.0
+    part = compiled(world)
+    part.step()
+    told = dict(zip(world.recorded, part._section("RECORDED", len(world.recorded))))
+    assert told["flexor.stretch"] == pytest.approx(-1e-3, abs=1e-15)
+    assert (told["flexor.tension"], told["flexor.slack_share"]) == (0.0, 1.0)
+
+
 def test_a_force_at_its_port_is_its_tension_and_never_pushes():
     world = finger(force=True, arms={"base": 0.01, "tip": "0.008*cos(tip)"})
     part = compiled(world, step=1e-3)

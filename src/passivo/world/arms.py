@@ -93,10 +93,10 @@ def nodes_of(text: str, joints: tuple[str, ...]) -> Nodes:
 
 def _power(base: Any, exponent: Any) -> Any:
     """Whole powers by multiplication, halves by roots."""
+    if isinstance(exponent, Node) or (isinstance(base, Node) and 2 * exponent != int(2 * exponent)):
+        raise KeyError("a power that is no number of halves")
     if not isinstance(base, Node):
         return base**exponent
-    if isinstance(exponent, Node) or 2 * exponent != int(2 * exponent):
-        raise KeyError("a power that is no number of halves")
     if exponent < 0:
         return 1.0 / _power(base, -exponent)
     if exponent != int(exponent):
@@ -137,7 +137,7 @@ def checked_arms(given: Any, what: str) -> tuple[dict[str, float], str]:
 
 
 def _way(texts: Mapping[str, str], what: str) -> str:
-    """A formula whose slopes are the arms."""
+    """A formula whose slopes are the arms: 0 where all joints are, as the slack of a tendon counts from there."""
     import sympy as sp
     from sympy.integrals.manualintegrate import manualintegrate
 
@@ -154,7 +154,10 @@ def _way(texts: Mapping[str, str], what: str) -> str:
             )
         way += part
         rest = {other: sp.expand(arm - sp.diff(part, symbols[other])) for other, arm in rest.items()}
-    text = to_text(way)
+    if not way.free_symbols:
+        raise ModelError(f"all arms of {what} are 0: it moves nothing")
+    start = way.subs(dict.fromkeys(symbols.values(), 0))
+    text = to_text(way - start if start.is_finite else way)
     _check_functions(text, what)
     rng = np.random.default_rng(0)
     for _ in range(CHECKS):
