@@ -8,7 +8,7 @@ import pytest
 import passivo as pv
 from passivo.ledger import accounts as A
 from passivo.world import table as T
-from passivo.world.rotation import matrix_of
+from passivo.world.rotation import matrix_of, product
 from world.scenes import drive, random_bodies, random_inertia, random_turn, random_world
 
 EPSILON = 2.0**-52
@@ -177,6 +177,30 @@ def spring_world(seed=2):
     body = world.add_body("a", inertia=(0.02, 0.03, 0.04), mass=1.0, angular_velocity=(2, -1, 3))
     world.add_turn_spring("s", body, world, (1.0, 1.5, 2.0), rest=random_turn(rng))
     return world
+
+
+@pytest.mark.parametrize("rest", [None, (0.5, -0.5, 0.5, 0.5)])
+@pytest.mark.parametrize("other", ["body", "anchor", "world"])
+def test_stiffnesses_of_an_so3_spring_are_about_the_axes_of_its_second_end(other, rest):
+    """Also where the first one is no body, so that the tie begins at the second."""
+    turned, kappa, angle = (0.5**0.5, 0, 0, 0.5**0.5), np.array([1.0, 1.5, 2.0]), 1e-3
+    for j in range(3):
+        world = pv.World(gravity=(0, 0, 0))
+        b = world.add_body("b", inertia=(1, 1, 1), mass=1.0, orientation=turned)
+        a = world
+        if other != "world":
+            a = world.add_anchor("a") if other == "anchor" else world.add_body("a", inertia=(1, 1, 1), mass=1.0)
+        world.add_turn_spring("s", a, b, kappa, rest=rest)
+        # where it is slack a = b · rest; then b is turned about its own axis j
+        slack = turned if rest is None else product((1, 0, 0, 0), inverse(rest))
+        about = (np.cos(angle / 2), *(np.sin(angle / 2) * np.eye(3)[j]))
+        part = compiled(world, start={"b.orientation": product(slack, about)})
+        assert part.stored == pytest.approx(kappa[j] * angle**2 / 2, rel=1e-6)
+
+
+def inverse(quaternion):
+    w, x, y, z = quaternion
+    return w, -x, -y, -z
 
 
 def test_an_so3_spring_stores_tr_g_1_minus_re_and_pulls_with_its_gradient():

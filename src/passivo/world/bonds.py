@@ -11,9 +11,8 @@ import numpy as np
 
 from passivo.errors import ModelError, quoted
 from passivo.model.system import number
-from passivo.world.parts import Body, Bond, Carrier, Point, Tie
-from passivo.world.rotation import checked_direction, checked_quaternion, matrix_of, numbers_of
-from passivo.world.shapes import Vector
+from passivo.world.parts import ORIGIN, Body, Bond, Carrier, Point, Tie
+from passivo.world.rotation import checked_direction, checked_quaternion, matrix_of, numbers_of, vector
 
 MEET = 1e-6  # metres that the points of a joint may be apart at the start
 STIFF = 1e6  # N/m of a joint, unless told otherwise
@@ -181,30 +180,24 @@ def turned(
 ) -> list[Tie]:
     """Three directions that pull at each other: Σ g_j/2 |Ra ra_j − Rb rb_j|² = tr(G (I − Rd' Rb' Ra)), ra_j = Rd' rb_j.
 
-    `rest` is the orientation of a in the axes of b in which all is slack; by default that of the start.
+    `rest` is the orientation of a in the axes of b in which all is slack; by default that of the start. Stiffnesses are
+    those about the axes of b, also where it is a that is no body.
     """
-    one, other = ordered(name, Point(a, (0.0, 0.0, 0.0)), Point(b, (0.0, 0.0, 0.0)))
-    assert one.carrier is not None
-    frame = rotation(other.carrier).T @ rotation(one.carrier)
+    turn = rotation(b).T @ rotation(a)
     if rest is not None:
-        given = matrix_of(checked_quaternion(rest, f"the rest of {name!r}"))
-        frame = given if one.carrier is a else given.T
-    far = None if other.carrier is None else other.carrier.name
-    axes = [tuple(float(x) for x in row) for row in frame]
-    units: list[Vector] = [(1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)]
-    return [
-        Tie("direction", one.carrier.name, far, axis, unit, (), f"{name}.{stiffness}", "", share)  # type: ignore[arg-type]
-        for axis, unit, share in zip(axes, units, shares)
+        turn = matrix_of(checked_quaternion(rest, f"the rest of {name!r}"))
+    ties = [
+        tie("direction", Point(a, vector(axis)), Point(b, vector(unit)), name, share=share)
+        for axis, unit, share in zip(turn, np.eye(3), shares)
         if share != 0.0
     ]
+    return [replace(each, stiffness=f"{name}.{stiffness}", damping="") for each in ties]
 
 
 def spin(name: str, a: Carrier | None, b: Carrier | None, damping: str, share: float = 1.0) -> Tie:
     """A damper between two rates."""
-    one, other = ordered(name, Point(a, (0.0, 0.0, 0.0)), Point(b, (0.0, 0.0, 0.0)))
-    assert one.carrier is not None
-    far = None if other.carrier is None else other.carrier.name
-    return Tie("spin", one.carrier.name, far, one.at, other.at, (), "", f"{name}.{damping}", share)
+    found = tie("spin", Point(a, ORIGIN), Point(b, ORIGIN), name, share=share)
+    return replace(found, stiffness="", damping=f"{name}.{damping}")
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------
@@ -214,10 +207,7 @@ def met(name: str, points: Sequence[Point]) -> list[tuple[Point, Point]]:
     """All pairs of points that must meet at the start."""
     pairs = list(combinations(points, 2))
     for a, b in pairs:
-        ordered(name, a, b) if isinstance(a, Point) and isinstance(b, Point) and None in (
-            a.carrier,
-            b.carrier,
-        ) else None
+        ordered(name, a, b)
         gap = b.place - a.place
         if np.linalg.norm(gap) > MEET:
             way, place = (", ".join(f"{x:.6g}" for x in values) for values in (gap, a.place))
@@ -230,8 +220,7 @@ def met(name: str, points: Sequence[Point]) -> list[tuple[Point, Point]]:
 
 def moved(point: Point, way: np.ndarray) -> Point:
     """The point of the same carrier that is so far away at the start, in world axes."""
-    x, y, z = (float(v) for v in np.array(point.at) + rotation(point.carrier).T @ way)
-    return Point(point.carrier, (x, y, z))
+    return Point(point.carrier, vector(np.array(point.at) + rotation(point.carrier).T @ way))
 
 
 def rotation(carrier: Carrier | None) -> np.ndarray:

@@ -10,7 +10,7 @@ from passivo.errors import ModelError, quoted
 from passivo.world import bonds, table
 from passivo.world.joints import Free, Joint, checked_joints, kind_of
 from passivo.world.parts import ORIGIN, UP, Body, Link, checked_inertia
-from passivo.world.rotation import checked_quaternion, checked_vector, matrix_of, product
+from passivo.world.rotation import checked_quaternion, checked_vector, matrix_of, product, vector
 from passivo.world.shapes import Quaternion, Shape, Vector
 
 if TYPE_CHECKING:
@@ -158,9 +158,9 @@ class Hung:
         place = np.array(link.position if at is None else at)
         if isinstance(joint, Free):
             return Limb(joint, -1, link.name, tuple(range(6)), ORIGIN, ORIGIN, ORIGIN, UP)
-        centre, turn = (np.array(link.position), link.orientation) if last else (place, link.orientation)
+        centre = np.array(link.position) if last else place
         base, frame = self._origin(limbs, parent)
-        axes, own = matrix_of(frame), matrix_of(turn)
+        axes, own = matrix_of(frame), matrix_of(link.orientation)
         w, x, y, z = frame
         before = limbs[parent].unknowns if parent >= 0 else ()
         count = sum(limb.joint.width for limb in limbs)
@@ -169,10 +169,10 @@ class Hung:
             parent,
             link.name if last else "",
             (*before, *range(count, count + joint.width)),
-            _vector(axes.T @ (place - base)),
-            _vector(own.T @ (place - centre)),
-            _vector(own.T @ np.array(getattr(joint, "axis", ORIGIN))),
-            product((w, -x, -y, -z), turn),
+            vector(axes.T @ (place - base)),
+            vector(own.T @ (place - centre)),
+            vector(own.T @ np.array(getattr(joint, "axis", ORIGIN))),
+            product((w, -x, -y, -z), link.orientation),
         )
 
     def _origin(self, limbs: list[Limb], number: int) -> tuple[np.ndarray, Quaternion]:
@@ -225,8 +225,3 @@ class Hung:
         coordinates = [1.0, 0.0, 0.0, 0.0] if kind_of(joint) == table.BALL else [0.0] * len(joint.coordinates)
         kept = 3 if joint.rates else 2
         return [*coordinates, *[0.0] * (kept * joint.width)]
-
-
-def _vector(values: Any) -> Vector:
-    x, y, z = (float(value) for value in values)
-    return x, y, z

@@ -15,7 +15,7 @@ import numpy as np
 
 from passivo.errors import ModelError, ScenarioError, nearest
 from passivo.world.parts import ORIGIN, Plane, check_moments
-from passivo.world.rotation import matrix_of, product
+from passivo.world.rotation import matrix_of, product, vector
 from passivo.world.shapes import Quaternion, Shape, Vector
 
 UPRIGHT: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -209,11 +209,6 @@ def moved(shape: Shape, pose: Pose) -> Shape:
     object.__setattr__(twin, "position", vector(place))
     object.__setattr__(twin, "orientation", turn)
     return twin
-
-
-def vector(values: Iterable[float]) -> Vector:
-    x, y, z = (float(value) for value in values)
-    return x, y, z
 
 
 def matrix(values: Any) -> Matrix:

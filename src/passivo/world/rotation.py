@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,19 @@ def checked_vector(value: Any, what: str) -> tuple[float, float, float]:
     return x, y, z
 
 
+def vector(values: Iterable[Any]) -> tuple[float, float, float]:
+    """Three numbers as plain ones."""
+    x, y, z = (float(value) for value in values)
+    return x, y, z
+
+
 def checked_direction(value: Any, what: str) -> tuple[float, float, float]:
     """A vector of length 1 along the given one."""
-    vector = checked_vector(value, what)
-    size = float(np.linalg.norm(vector))
+    given = checked_vector(value, what)
+    size = float(np.linalg.norm(given))
     if size == 0.0:
         raise ModelError(f"{what} must not be 0; give a direction such as (0, 0, 1)")
-    x, y, z = (entry / size for entry in vector)
+    x, y, z = (entry / size for entry in given)
     return x, y, z
 
 
