@@ -11,6 +11,7 @@ import pytest
 
 import passivo as pv
 from passivo.errors import ConvergenceError, InputError, MethodError, ModelError
+from passivo.world import table as T
 from passivo.world.describe import model_from
 from passivo.world.rotation import matrix_of
 from world.scenes import chain, drive, random_world
@@ -289,6 +290,17 @@ def test_worlds_of_one_make_share_their_code():
     """Another place, mass or lever is another number in the memory, not another module."""
     modules = {pv.compile(random_world(seed), pv.PassiveMidpoint(), 1e-3, engine="python").module for seed in range(3)}
     assert len(modules) == 1
+
+
+def test_a_port_in_the_centre_shares_no_code_with_one_off_centre():
+    """`resolve=2` follows the turn for the second alone; which of the two was compiled first must not matter."""
+    follows = []
+    for at in ((0, 0, 0), (0.1, 0, 0), (0, 0, 0)):
+        world = pv.World()
+        world.add_port("p", world.add_body("b", pv.Sphere(0.1), 1.0), at=at)
+        part = pv.compile(world, pv.PassiveMidpoint(resolve=2), 1e-3, engine="python")
+        follows.append(int(part.module.TABLE[T.ITERATES]))
+    assert follows == [0, 1, 0]
 
 
 def test_machine_code_steps_as_plain_python_does():

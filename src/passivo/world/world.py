@@ -398,7 +398,7 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
             "inputs": list(form.inputs),
             "answers": sorted(form.at_once),
             "ties": [[bond.name, bond.row, *tie.skeleton] for bond in self.bonds.values() for tie in bond.ties],
-            "taps": [[tap.body, tap.width] for tap in self.taps.values()],
+            "taps": [[tap.body, tap.width, any(tap.at)] for tap in self.taps.values()],
             "links": [
                 [link.name, link.parent, [type(joint).__name__ for joint in link.joints]]
                 for link in self.links.values()
