@@ -228,6 +228,24 @@ def test_loops_exclusions_and_universal_joints(tmp_path):
         assert [one.names for one in world.unsupported if one.kind == "exclusion"] == [("a and c",)]
 
 
+@pytest.mark.parametrize("coordinates", ["maximal", "generalised"])
+def test_what_stands_still_can_be_excluded(tmp_path, coordinates):
+    """All shapes of the base, and those of a bracket that is fixed to it; not the table, of which nothing is said."""
+    text = mjcf(
+        '<geom type="box" size="1 1 .1" pos="0 0 -.3"/>'
+        '<body name="base"><geom type="box" size=".1 .1 .1"/><geom type="box" size=".1 .1 .05" pos="0 0 .05"/>'
+        '<body name="bracket" pos="0 0 .2"><geom size=".1"/></body>'
+        '<body name="arm" pos="0 0 .1"><joint axis="0 1 0"/><geom type="box" size=".05 .05 .2"/></body></body>',
+        '<contact><exclude body1="base" body2="arm"/><exclude body1="arm" body2="bracket"/></contact>',
+    )
+    world = world_of(write(tmp_path, text), coordinates)
+    assert len(world.fixed) == 4
+    apart = {other for pair in world.apart for other in pair} - {"arm"}
+    table = next(name for name, thing in world.fixed.items() if getattr(thing.shapes[0], "x", 0.0) == 2.0)
+    assert apart == set(world.fixed) - {table}
+    pv.compile(world, pv.PassiveMidpoint(), 1e-3, engine="python").step()
+
+
 def test_a_universal_joint_keeps_its_axes_at_right_angles():
     world = pv.World()
     body = world.add_body("a", pv.Box(0.1, 0.2, 0.3), 1.0, velocity=(-0.2, 0.4, 0), angular_velocity=(2, 1, 0))
@@ -287,6 +305,7 @@ def leaves(thing):
     return [leaf for value in thing for leaf in leaves(value)] if isinstance(thing, tuple) else [thing]
 
 
+LED = "anchors:\n  hand: {body: b, stiffness: 9, damping: 1, turn_stiffness: 1, turn_damping: 1}\n"
 BODY = "bodies:\n  a:\n    mass: 1\n    shapes: [{sphere: 0.1}]\n"
 
 
@@ -306,6 +325,8 @@ BODY = "bodies:\n  a:\n    mass: 1\n    shapes: [{sphere: 0.1}]\n"
         ("bodies:\n  a b:\n    mass: 1\n", "scene.yaml:2", "say a_b"),
         (BODY + "    inertia: [1, 1, 9]\n", "scene.yaml:2", "belongs to no body"),
         (BODY + "    parent: world\n    velocity: [1, 0, 0]\n", "scene.yaml:6", "only free bodies have a velocity"),
+        (BODY + "  b: {parent: a, mass: 1, shapes: [{sphere: 0.1}]}\n" + LED, "scene.yaml:7", "'a'; lead 'a' instead"),
+        (BODY + "  b: {parent: world, shapes: [{sphere: 0.1}]}\n" + LED, "scene.yaml:7", "which is fixed to the world"),
     ],
 )
 def test_mistakes_in_yaml_are_told_with_their_line(text, where, what, tmp_path):

@@ -27,11 +27,13 @@ Pose = tuple[np.ndarray, Quaternion]
 
 @dataclass(frozen=True)
 class Surface:
-    """A shape of a link, placed in the link's axes, and what it is like to touch."""
+    """A shape of a link, placed in the link's axes, and what it is like to touch. `link` names the one it belongs to
+    where that stands still."""
 
     shape: Shape
     friction: float = 0.0
     restitution: float = 0.0
+    link: str = ""
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,8 @@ def check_mass(link: Link) -> None:
 
 
 def rigid(scene: Scene) -> Scene:
-    """The scene without links that are fixed to others: masses and surfaces go to what carries them."""
+    """The scene without links that are fixed to others: masses and surfaces go to what carries them, and exclusions
+    are of these; links that stand still keep their names there, and on their surfaces."""
     carriers: dict[str | None, tuple[str | None, Pose]] = {None: (None, (np.zeros(3), UPRIGHT))}
     groups: dict[str, list[tuple[Link, Pose]]] = {}
     kept: list[Link] = []
@@ -335,11 +338,11 @@ def rigid(scene: Scene) -> Scene:
         place, turn = within(pose, link.position, link.orientation)
         if link.joints:
             kept.append(replace(link, parent=carrier, position=vector(place), orientation=turn))
-            carriers[link.name], groups[link.name] = (link.name, (np.zeros(3), UPRIGHT)), []
-            groups[link.name].append((link, carriers[link.name][1]))
+            carriers[link.name] = link.name, (np.zeros(3), UPRIGHT)
+            groups[link.name] = [(link, carriers[link.name][1])]
         elif carrier is None:
             carriers[link.name] = (None, (place, turn))
-            fixed += [replace(one, shape=moved(one.shape, (place, turn))) for one in link.surfaces]
+            fixed += [replace(one, shape=moved(one.shape, (place, turn)), link=link.name) for one in link.surfaces]
         else:
             carriers[link.name] = (carrier, (place, turn))
             groups[carrier].append((link, (place, turn)))
@@ -350,8 +353,16 @@ def rigid(scene: Scene) -> Scene:
             raise ScenarioError(
                 f"{link.place}: {link.name!r} is free, and hangs on {link.parent!r}; hang it on the world"
             )
-    pairs = ((carriers[a][0], carriers[b][0]) for a, b in scene.excluded)
-    excluded = tuple((a, b) for a, b in pairs if a is not None and b is not None and a != b)
+    moving = {link.name for link in links}
+    pairs = ((carriers[a][0] or a, carriers[b][0] or b) for a, b in scene.excluded)
+    excluded = tuple((a, b) for a, b in pairs if a != b and moving & {a, b})
+    for lead in scene.leads:
+        if lead.link not in moving:
+            what = carriers[lead.link][0]
+            raise ScenarioError(
+                f"{lead.place}: {lead.name!r} leads {lead.link!r}, which is fixed to "
+                + (f"{what!r}; lead {what!r} instead" if what else "the world, and does not move")
+            )
     held = (replace(one, a=carriers[one.a][0], b=carriers[one.b][0]) for one in scene.closures)
     closures = tuple(one for one in held if one.a != one.b)
     return replace(scene, links=links, fixed=tuple(fixed), excluded=excluded, closures=closures)

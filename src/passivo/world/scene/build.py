@@ -34,6 +34,7 @@ class _Builder:
 
         self.scene, self.poses, self.how = scene, scene.poses, how
         self.unsupported = list(scene.unsupported)
+        self.still: dict[str, list[str]] = {}
         self.world = World(scene.gravity, scene.name, contact=scene.contact if contact is None else contact)
         chosen = _chosen(scene, coordinates)
         for plane in scene.planes:
@@ -54,7 +55,7 @@ class _Builder:
         commands = {name: self.world.add_command(name) for name in scene.commands}
         for strand in scene.strands:
             self.string(strand, commands)
-        still = [*getattr(self.world, "fixed", ())] if scene.apart else []
+        still = self.still if scene.apart else ()
         hung = [link.name for link in scene.links if link.parent is None and link.joints[0].kind != "free"]
         for a, b in (*scene.excluded, *((a, b) for a in hung for b in still)):
             self.exclude(a, b)
@@ -92,13 +93,18 @@ class _Builder:
         return max((f for f, _ in kinds), default=0.0), max((r for _, r in kinds), default=0.0)
 
     def fix(self) -> None:
-        """What stands still."""
+        """What stands still; keeps under which names each link of it is in the world."""
         for i, one in enumerate(self.scene.fixed):
             surface = {"friction": one.friction, "restitution": one.restitution}
-            self.world.add_fixed(f"{self.scene.name}_fixed{i + 1}", one.shape, **surface)
+            name = f"{self.scene.name}_fixed{i + 1}"
+            self.world.add_fixed(name, one.shape, **surface)
+            self.still.setdefault(one.link, []).append(name)
 
     def exclude(self, a: str, b: str) -> None:
-        self.world.set_pair(a, b, collide=False)
+        """Two links, or a link and what stands still, never touch."""
+        for one in [a] if a in self.world.bodies else self.still.get(a, []):
+            for other in [b] if b in self.world.bodies else self.still.get(b, []):
+                self.world.set_pair(one, other, collide=False)
 
     def close(self, one: Closure) -> None:
         ends = [self.world if name is None else self.world.bodies[name] for name in (one.a, one.b)]
