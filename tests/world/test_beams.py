@@ -203,6 +203,16 @@ def test_a_load_bends_it_as_theory_says():
     assert run.verdict.kind == "exact" and run["bar.deflection"].shape == (9, 6)
 
 
+def test_a_copy_of_a_world_bends_with_its_own_stiffness():
+    world = pv.World()
+    bar = world.add_beam("bar", pv.Beam(0.5, 4, **ALUMINIUM))
+    twin = world.with_params(**{"bar.bending": 2 * world.params["bar.bending"]})
+    softer, stiffer = (beam.bent({4: 1.0})["bar.w4"] for beam in (bar, twin.beams["bar"]))
+    assert softer == pytest.approx(2 * stiffer, rel=1e-12)
+    twin.beams["bar"].node(2)
+    assert (list(world.bodies), list(twin.bodies)) == ([], ["bar_2"])
+
+
 def test_a_free_beam_falls():
     world = pv.World()
     bar = world.add_beam("bar", pv.Beam(0.5, 3, **ALUMINIUM, ends=("free", "free")))
@@ -397,7 +407,9 @@ def test_bad_input():
     with pytest.raises(ModelError, match="already has a 'bar'"):
         world.add_body("bar", pv.Sphere(0.1), 1.0)
     tip = bar.node(4)
-    assert bar.at(0.5) is tip and bar.node(4) is tip
+    assert bar.at(0.5) is tip and bar.node(4) is tip and bar.node(4, "bar_4") is tip
+    with pytest.raises(ModelError, match=r"has the point 'bar_4' at 0.5 m already; give its shape and its name"):
+        bar.node(4, "tip")
     with pytest.raises(ModelError, match=r"has the point 'bar_4' at 0.5 m already"):
         bar.node(4, shape=pv.Sphere(0.01))
     with pytest.raises(InputError, match=r"'bar_4.position.z' follows a beam: put its deflections"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +12,7 @@ import numpy as np
 
 from passivo.errors import ModelError, quoted
 from passivo.model.banded import Matrices, Row, digest
-from passivo.model.beam import ENDS, Beam
+from passivo.model.beam import Beam
 from passivo.model.system import number
 from passivo.world import bonds
 from passivo.world.parts import ORIGIN, Body
@@ -68,7 +69,7 @@ class WorldBeam:
     ) -> BeamPoint:
         """The point at a node; with a `shape` it touches other things. It is called "bar_20" unless named."""
         place = self.unit.place(node, None)
-        return self._point(place, name or f"{self.name}_{node}", shape, friction, restitution)
+        return self._point(place, name, f"{self.name}_{node}", shape, friction, restitution)
 
     def at(
         self,
@@ -82,26 +83,34 @@ class WorldBeam:
         """The point `place` metres from the first node, as `node`."""
         metres = self.unit.place(None, place)
         usual = f"{self.name}_at_{metres:g}".replace(".", "_").replace("-", "_").replace("+", "")
-        return self._point(metres, name or usual, shape, friction, restitution)
+        return self._point(metres, name, usual, shape, friction, restitution)
 
-    def _point(self, place: float, name: str, shape: Any, friction: float, restitution: float) -> BeamPoint:
+    def _point(
+        self, place: float, name: str | None, usual: str, shape: Any, friction: float, restitution: float
+    ) -> BeamPoint:
         from passivo.world.touching import shapes_of
 
         for known in self.points(self.world):
             if abs(known.place - place) <= 1e-9 * self.length:
-                if shape is None:
+                if shape is None and name in (None, known.name):
                     return known
                 raise ModelError(
-                    f"{self.name!r} has the point {known.name!r} at {place:g} m already; give the shape where it is "
-                    "first asked for"
+                    f"{self.name!r} has the point {known.name!r} at {place:g} m already; give its shape and its name "
+                    "where it is first asked for"
                 )
-        name = self.world._new_name(name)
+        name = self.world._new_name(name or usual)
         shapes = shapes_of(shape, name)
         surface = bonds.checked_surface(friction, restitution, name)
         x, y, z = (float(value) for value in np.array(self.position) + place * np.array(self.along))
         point = BeamPoint(name, (x, y, z), self.orientation, ORIGIN, ORIGIN, shapes, *surface, self.name, place)
         self.world.bodies[name] = point
         return point
+
+    def within(self, world: World) -> WorldBeam:
+        """The same beam in a copy of its world: its points and parameters are those there."""
+        twin = copy.copy(self)  # what is known of its matrices stays known
+        object.__setattr__(twin, "world", world)
+        return twin
 
     def points(self, world: World) -> list[BeamPoint]:
         return [body for body in world.bodies.values() if isinstance(body, BeamPoint) and body.beam == self.name]
@@ -236,7 +245,6 @@ def beam_of(world: World, name: str, beam: Any) -> tuple[WorldBeam, dict[str, fl
             f"the beam {name!r} brings {names}; in a world ports sit on points of it: "
             'bar = world.add_beam(...); world.add_port("tip", bar.node(20)), and what points do is recorded'
         )
-    assert all(end in ENDS for end in beam.ends)
     height = float(np.sqrt(12 * beam.moment / beam.area))
     origin, along, up = (checked_vector(way, f"an axis of beam {name!r}") for way in (beam.origin, beam.along, beam.up))
     section = (beam.area / height, height)

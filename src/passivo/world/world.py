@@ -286,9 +286,10 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         """The world as it is now, checked: a run is not changed by what is added later."""
         self.check(self.params)
         twin = copy.copy(self)
-        groups = ("bodies", "beams", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs")
+        groups = ("bodies", "anchors", "taps", "bonds", "ports", "params", "planes", "fixed", "pairs")
         for group in (*groups, "tendons", "commands"):
             setattr(twin, group, dict(getattr(self, group)))
+        twin.beams = {name: beam.within(twin) for name, beam in self.beams.items()}
         twin._bridge = None
         if twin.touches:
             twin.params.setdefault(TANK, twin.usual_tank)
