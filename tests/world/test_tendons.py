@@ -270,6 +270,7 @@ def test_runs_are_saved_and_audited(tmp_path):
         ({"drive": pv.Drive(0.1, 10.0)}, "no command"),
         ({"command": "grip"}, r"add_command\(...\) returned"),
         ({"force": True}, "takes no stiffness"),
+        ({"force": True, "stiffness": None, "gain": 2.0}, "takes no gain"),
     ],
 )
 def test_tendons_that_cannot_be(options, told):

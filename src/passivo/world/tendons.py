@@ -179,7 +179,7 @@ class Strung:
         turned = tuple(-arm for arm in slopes.values())  # a pull takes up what it turns
         if force:
             given = {"stiffness": stiffness, "damping": damping, "slack": slack, "pretension": pretension}
-            for key, value in {**given, "command": command, "drive": drive}.items():
+            for key, value in {**given, "command": command, "gain": gain != 1.0, "drive": drive}.items():
                 if value:
                     raise ModelError(f"{what} pulls with the force at its port, and takes no {key}; leave it out")
             self.tendons[name] = Cord(name, "tendons", tuple(slopes), turned, way, force=True)
