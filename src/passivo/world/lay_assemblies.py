@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from passivo.world import table as T
@@ -63,30 +64,31 @@ class Nodes:
             (a, b) for a, b in self.twist if self.node[a] >= self.free or self.node[b] >= self.free
         ]
 
-    @property
-    def groups(self) -> list[list[tuple[int, int]]]:
-        """For each body all bodies that hang together with it, by the place of their node in the order; one list for
-        all of them."""
-        of_nodes = self.plan.components()
-        made: dict[int, list[tuple[int, int]]] = {}
-        place = {node: k for k, (node, _) in enumerate(self.plan.order)}
-        for group in of_nodes:
-            if id(group) not in made:
-                found = [(place[node], body) for body, node in self.node.items() if place[node] in set(group)]
-                made[id(group)] = sorted(found)
-        return [made[id(of_nodes[self.node[body]])] for body in sorted(self.node)]
-
-    @property
+    @cached_property
     def node_groups(self) -> list[list[int]]:
-        """For each body the places of the nodes that hang together with it."""
+        """For each body the places of the nodes that hang together with it, the same list for all of them."""
         of_nodes = self.plan.components()
         return [of_nodes[self.node[body]] for body in sorted(self.node)]
 
-    @property
+    @cached_property
+    def groups(self) -> list[list[tuple[int, int]]]:
+        """For each body all bodies that hang together with it, by the place of their node in the order; one list for
+        all of them."""
+        place = {node: k for k, (node, _) in enumerate(self.plan.order)}
+        made: dict[int, list[tuple[int, int]]] = {id(group): [] for group in self.node_groups}
+        for body, group in enumerate(self.node_groups):
+            made[id(group)].append((place[self.node[body]], body))
+        for bodies in made.values():
+            bodies.sort()
+        return [made[id(group)] for group in self.node_groups]
+
+    @cached_property
     def assembled(self) -> set[int]:
         """Bodies that hang together with an assembly."""
-        inside = [{self.plan.order[place][0] for place in group} for group in self.node_groups]
-        return {body for body, nodes in enumerate(inside) if max(nodes) >= self.free}
+        held = {place for place, (node, _) in enumerate(self.plan.order) if node >= self.free}
+        distinct = {id(group): group for group in self.node_groups}
+        inside = {key for key, group in distinct.items() if not held.isdisjoint(group)}
+        return {body for body, group in enumerate(self.node_groups) if id(group) in inside}
 
 
 class Laid:
@@ -110,7 +112,6 @@ class Laid:
         self.members: dict[int, int] = {}
         self.places: dict[str, tuple[int, int, int, int]] = {}
         self.entries: list[list[int]] = []
-        self.columns: dict[str, int] = {}
         states = {name: i for i, name in enumerate(world.states)}
         params = {name: i for i, name in enumerate(world.params)}
         for i, limbs in enumerate(nodes.mechanisms):

@@ -47,13 +47,15 @@ class Elimination:
         group = {node: [node] for node, _ in self.order}
         for node, near in self.order:
             for other in near:
-                if group[other] is not group[node]:
-                    group[node] += group[other]
-                    for each in group[other]:
-                        group[each] = group[node]
+                few, many = sorted((group[node], group[other]), key=len)
+                if few is not many:
+                    many += few
+                    for each in few:
+                        group[each] = many
         places = {node: place for place, (node, _) in enumerate(self.order)}
-        sorted_groups = {id(members): sorted(places[each] for each in members) for members in group.values()}
-        return [sorted_groups[id(group[node])] for node in range(len(self.order))]
+        distinct = {id(members): members for members in group.values()}
+        made = {key: sorted(places[each] for each in members) for key, members in distinct.items()}
+        return [made[id(group[node])] for node in range(len(self.order))]
 
     def table(self, start: int, about: Callable[[int], list[int]], block: Callable[[int, int], int]) -> list[int]:
         """As `blocks.eliminate` reads it: where each entry stands (the table begins at `start`), then the entries.
