@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -17,6 +17,29 @@ KINDS = ("point", "direction", "slide", "length", "spin")  # of ties, in the ord
 ORIGIN = (0.0, 0.0, 0.0)
 UP = (1.0, 0.0, 0.0, 0.0)
 ROUND = 1e-9  # of an inertia: what is rounding in it
+READERS = {"shapes": shape_from, "joints": joint_from}  # of what is described within a description
+
+
+class Described:
+    """A dataclass that is told as plain data, and made again from it."""
+
+    if TYPE_CHECKING:
+        __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def describe(self) -> dict[str, Any]:
+        told = {option.name: getattr(self, option.name) for option in fields(self)}
+        for name, value in told.items():
+            if isinstance(value, tuple):
+                told[name] = [one.describe() if hasattr(one, "describe") else one for one in value]
+        return told
+
+    @classmethod
+    def from_description(cls, data: Mapping[str, Any]) -> Self:
+        given: dict[str, Any] = dict(data)
+        for name, value in given.items():
+            if isinstance(value, list):
+                given[name] = tuple(READERS[name](one) if isinstance(one, Mapping) else one for one in value)
+        return cls(**given)
 
 
 @dataclass(frozen=True)
@@ -37,7 +60,7 @@ class Point:
 
 
 @dataclass(frozen=True, eq=False)
-class Carrier:
+class Carrier(Described):
     """What has a pose: a body or an anchor. `position` and `orientation` (w x y z) are those at the start."""
 
     name: str
@@ -68,14 +91,6 @@ class Body(Carrier):
     friction: float = 0.0
     restitution: float = 0.0
 
-    def describe(self) -> dict[str, Any]:
-        return {**_lists(self), "shapes": [shape.describe() for shape in self.shapes]}
-
-    @classmethod
-    def from_description(cls, data: Mapping[str, Any]) -> Body:
-        shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
-        return cls(**_tuples(data) | {"shapes": shapes})
-
     @property
     def massive(self) -> bool:
         """Whether it has a mass of its own; a point of a beam has none."""
@@ -89,15 +104,6 @@ class Link(Body):
     parent: str | None = None
     joints: tuple[Joint, ...] = ()
 
-    def describe(self) -> dict[str, Any]:
-        return {**super().describe(), "joints": [joint.describe() for joint in self.joints]}
-
-    @classmethod
-    def from_description(cls, data: Mapping[str, Any]) -> Link:
-        shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
-        joints = tuple(joint_from(joint) for joint in data["joints"])
-        return cls(**_tuples(data) | {"shapes": shapes, "joints": joints})
-
 
 @dataclass(frozen=True, eq=False)
 class Anchor(Carrier):
@@ -109,16 +115,9 @@ class Anchor(Carrier):
     def width(self) -> int:
         return 6 if self.turns else 3
 
-    def describe(self) -> dict[str, Any]:
-        return _lists(self)
-
-    @classmethod
-    def from_description(cls, data: Mapping[str, Any]) -> Anchor:
-        return cls(**_tuples(data))
-
 
 @dataclass(frozen=True)
-class Plane:
+class Plane(Described):
     """What fills the half space behind `at`, against its normal. It never moves."""
 
     name: str
@@ -126,13 +125,6 @@ class Plane:
     at: Vector
     friction: float
     restitution: float
-
-    def describe(self) -> dict[str, Any]:
-        return _lists(self)
-
-    @classmethod
-    def from_description(cls, data: Mapping[str, Any]) -> Plane:
-        return cls(**_tuples(data))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,14 +134,6 @@ class Fixed(Carrier):
     shapes: tuple[Shape, ...]
     friction: float
     restitution: float
-
-    def describe(self) -> dict[str, Any]:
-        return {**_lists(self), "shapes": [shape.describe() for shape in self.shapes]}
-
-    @classmethod
-    def from_description(cls, data: Mapping[str, Any]) -> Fixed:
-        shapes: Any = tuple(shape_from(shape) for shape in data["shapes"])
-        return cls(**_tuples(data) | {"shapes": shapes})
 
 
 class Geom(NamedTuple):
@@ -162,7 +146,7 @@ class Geom(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Pair:
+class Pair(Described):
     """What is said of two surfaces that meet: None where the rule for all holds."""
 
     a: str
@@ -171,12 +155,9 @@ class Pair:
     restitution: float | None
     collide: bool | None
 
-    def describe(self) -> dict[str, Any]:
-        return _lists(self)
-
 
 @dataclass(frozen=True)
-class Tap:
+class Tap(Described):
     """A port at a point of a body: takes a force in world axes, and a torque where it takes a whole `wrench`."""
 
     name: str
@@ -188,16 +169,9 @@ class Tap:
     def width(self) -> int:
         return 6 if self.wrench else 3
 
-    def describe(self) -> dict[str, Any]:
-        return _lists(self)
-
-    @classmethod
-    def from_description(cls, data: Mapping[str, Any]) -> Tap:
-        return cls(**_tuples(data))
-
 
 @dataclass(frozen=True)
-class Tie:
+class Tie(Described):
     """What `ties.py` steps: `a` is a body, `b` another, an anchor, or None for the world.
 
     at_a, at_b  points (or unit directions) in their axes
@@ -235,23 +209,13 @@ class Bond:
     params: Mapping[str, float] = field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
-        ties = [_lists(tie) for tie in self.ties]
+        ties = [tie.describe() for tie in self.ties]
         return {"name": self.name, "what": self.what, "row": self.row, "ties": ties, "params": list(self.params)}
 
     @classmethod
     def from_description(cls, data: Mapping[str, Any], params: Mapping[str, float]) -> Bond:
-        ties = tuple(Tie(**_tuples(tie)) for tie in data["ties"])
+        ties = tuple(Tie.from_description(tie) for tie in data["ties"])
         return cls(data["name"], data["what"], data["row"], ties, {name: params[name] for name in data["params"]})
-
-
-def _lists(thing: Any) -> dict[str, Any]:
-    """The fields of a dataclass as plain data."""
-    told = {option.name: getattr(thing, option.name) for option in fields(thing)}
-    return {key: list(value) if isinstance(value, tuple) else value for key, value in told.items()}
-
-
-def _tuples(data: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in data.items()}
 
 
 def checked_inertia(given: Any, mass: float, shapes: tuple[Shape, ...], name: str) -> tuple[float, ...]:

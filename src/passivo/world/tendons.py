@@ -14,7 +14,7 @@ from passivo.model.ports import Port
 from passivo.model.system import number
 from passivo.world import bonds
 from passivo.world.arms import checked_arms
-from passivo.world.parts import _lists, _tuples
+from passivo.world.parts import Described
 
 if TYPE_CHECKING:
     from passivo.world.hung import Limb
@@ -43,12 +43,13 @@ class Command:
 
 
 @dataclass(frozen=True)
-class Cord:
+class Cord(Described):
     """What `cords.py` steps: the stretch e = sign · rest + Σ slopes · joints (or less the formula `way`) + what pulls.
 
     stiffness, damping, rest, gain  names of parameters, "" for none
     drive    whether it hangs on a drive, whose parameters are "name.drive_mass" and so on
-    two_sided, stop  whether it pushes too; whether it is one of the two stops of a joint
+    force    whether its tension is given at a port
+    stop     whether it is one of the two stops of a joint
     """
 
     name: str
@@ -65,13 +66,6 @@ class Cord:
     drive: bool = False
     force: bool = False
     stop: bool = False
-
-    def describe(self) -> dict[str, Any]:
-        return _lists(self)
-
-    @classmethod
-    def from_description(cls, data: Mapping[str, Any]) -> Cord:
-        return cls(**_tuples(data))
 
     def stretch(self, params: Mapping[str, float], column: Column, coordinate: Callable[[str], str]) -> np.ndarray:
         """At each of some states, whose columns are given by name; as wide as their numbers are."""
