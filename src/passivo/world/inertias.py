@@ -5,8 +5,8 @@ With M(q) = L L', ν = L'u of the rates u of the joints, kinetic energy ½ ν'ν
     (2M/h + L Q L' + ...) û = 2 L ν/h + ...,    ν⁺ = 2 L'û − ν,
 
 L and Q at the foretold middle of the step; Q = slt(Y) − slt(Y)', Y = L⁻¹ C L⁻ᵀ, C the Coriolis matrix with Ṁ = C + C'.
-Q is skew, so that the energy comes out exactly, and Q ν is what turns ν at the rates that were foretold. Unknowns of a
-free limb stand first, in world axes: their rows of Q are 0, and the momentum of the whole is kept exactly too.
+Q is skew, so that the energy comes out exactly, and Q ν is what turns ν at the rates that were foretold. The velocity
+of a free limb stands first, in world axes: its rows of Q are 0, and the momentum of the whole is kept exactly too.
 """
 
 from __future__ import annotations
@@ -352,7 +352,7 @@ def move_assemblies(m, t, h):
 
 def place_repaired(m, t, h, share):
     """Poses at the end of the step, moved on by a share of WAY."""
-    for k in range(t[ASSEMBLIES]):
+    for k in range(t[MECHANISMS]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         place_limbs(m, t, a, t[AT_STATE], h)
         for i in range(t[a + A_PART_COUNT]):
