@@ -26,7 +26,7 @@ from passivo.reproduce.kim_grasp import (
     slip,
     start,
 )
-from passivo.run.draw import COLOURS, figure, legend
+from passivo.run.draw import COLOURS, decades, figure, legend
 from passivo.run.render import Canvas
 from passivo.run.run import Run
 from passivo.run.scene import Scene
@@ -61,6 +61,7 @@ def make(p: Mapping[str, float], advance: Advance) -> Outcome:
         right.semilogy(steps, np.abs(euler), "o-", color=COLOURS[3], markersize=3.5, label="symplectic Euler")
         right.semilogy(steps, run.ledger.stored.sel(part="total").values[: len(euler)], color=COLOURS[0],
                        label="passive midpoint")  # fmt: skip
+        decades(right.yaxis, *right.get_ylim())
         right.set_xlabel("the first steps")
         right.set_ylabel("stored energy [J]")
         legend(right)
