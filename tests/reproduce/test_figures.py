@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from matplotlib.text import Text
 
 import passivo as pv
 from passivo.errors import InputError
@@ -43,6 +44,8 @@ def test_every_figure_is_made_and_holds(name, made, tmp_path):
     assert outcome.note and all(len(column) and np.isfinite(column).any() for column in outcome.data.values())
     write(outcome.picture, tmp_path / "figure.png")
     assert (tmp_path / "figure.png").stat().st_size > 10_000
+    raw = [text.get_text() for text in outcome.picture.findobj(Text) if text.get_text().startswith("$")]
+    assert not raw, "a label that Matplotlib wrote for its own formulas, which are not read"
 
 
 def test_the_numbers_that_are_pinned(made):
@@ -133,6 +136,7 @@ def test_a_beam_keeps_its_energy_by_passive_midpoint_alone(made):
     assert found(twelve, "mean period of the tip") == pytest.approx(101.35, abs=0.1)
     assert found(thirteen, "least share of the potential") < 0.01 < 0.99 < found(thirteen, "its largest share")
     assert 0.1 < found(fourteen, "seconds until half of the energy is lost") < 0.2
+    assert found(fourteen, "passive midpoint, 600 steps") < 1e-12  # all three stand in one picture
     assert found(fourteen, "symplectic Euler: energy / start") > 1e30
     assert found(fourteen, "symplectic Euler: steps until then") < 10
 
