@@ -50,6 +50,21 @@ def test_labelled_arrays_carry_units(tmp_path):
     assert "units" not in bare["q"].attrs
 
 
+def test_a_run_lists_what_it_gives_by_name():
+    run = simulate(inputs={"force": 1.0})
+    assert list(run) == list(run.keys()) == ["q", "p", "force"] and "q" in run and "x" not in run
+    world = pv.World()
+    world.add_plane()
+    world.add_link("a", None, pv.Ball("b", at=(0, 0, 1)), pv.Sphere(0.1), 1.0, position=(0, 0, 0.7))
+    run = pv.simulate(world, pv.PassiveMidpoint(), step=1e-3, until=3e-3, engine="python")
+    assert {"a.position", "a.position.x", "b.turn", "contacts.depth"} <= set(run)
+    assert all(len(run[name]) == 4 for name in run)
+    net = pv.Network()
+    net.add("one", pv.library.oscillator(), pv.AVF(), step=0.01)
+    run = pv.simulate(net, until=0.05, engine="python")
+    assert list(run) == ["one.q", "one.p", "one.force"] and "one" not in run and all(run[name].size for name in run)
+
+
 def test_start_defaults_to_the_minimum_or_zero():
     assert simulate(start=None)["q"].values[0] == 0.0
     microphone = pv.library.microphone()

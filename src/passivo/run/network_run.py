@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -117,6 +117,16 @@ class NetworkRun(Pictured):
     def __getitem__(self, name: str) -> xr.DataArray:
         run, inner = self._find(name)
         return run[inner].rename(name)
+
+    def keys(self) -> tuple[str, ...]:
+        """What it gives by name."""
+        return tuple(f"{part}.{name}" for part, run in self.runs.items() for name in run)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
 
     @property
     def work(self) -> _Joined:

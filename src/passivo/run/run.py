@@ -138,8 +138,17 @@ class Run(Pictured):
         if name in self.recorded:
             values = self.arrays["recorded"][:, self.recorded.index(name)]
             return self._series(name, values, self.model.unit(name))
-        known = [*self.model.vectors, *self.model.kept, *self.inputs, *self.recorded]
-        raise InputError(f"the run has no {name!r}; {nearest(name, known)}")
+        raise InputError(f"the run has no {name!r}; {nearest(name, self.keys())}")
+
+    def keys(self) -> tuple[str, ...]:
+        """What it gives by name: vectors, states, inputs, records."""
+        return tuple(dict.fromkeys([*self.model.vectors, *self.model.kept, *self.inputs, *self.recorded]))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
 
     def _vector(self, name: str) -> xr.DataArray:
         """Several states, or several records, under one name."""
