@@ -8,8 +8,12 @@ import pytest
 import passivo as pv
 from passivo.world import cord_table as D
 from passivo.world import table as T
+from passivo.world.start import StartWarning
 from world.mechanisms import random_start, random_tree
 from world.test_identities import compiled, created
+
+# random starts, in stops or not
+pytestmark = pytest.mark.filterwarnings("ignore::passivo.world.start.StartWarning")
 
 
 def strung_tree(seed, formulas=True):
@@ -232,7 +236,8 @@ def test_stops_have_damping_unless_told_otherwise():
     assert (world.params["swing.stop_stiffness"], world.params["swing.stop_damping"]) == (1e3, 10.0)
     assert (world.params["slide.stop_stiffness"], world.params["slide.stop_damping"]) == (1e5, 1e3)
     assert (world.unit("swing.stop"), world.unit("slide.stop")) == ("N m", "N")
-    run = pv.simulate(world, pv.PassiveMidpoint(), 1e-3, 0.6, start={"swing.rate": 4.0}, engine="python")
+    with pytest.warns(StartWarning, match="'slide' starts at 0 m"):
+        run = pv.simulate(world, pv.PassiveMidpoint(), 1e-3, 0.6, start={"swing.rate": 4.0}, engine="python")
     assert run.verdict.kind == "exact"
     assert float(run.ledger.lost.sel(part="total")[-1]) > 0.05
     assert float(run["slide.way"][-1]) == pytest.approx(0.1 - 0.2 * 9.81 / 1e5, abs=1e-6)

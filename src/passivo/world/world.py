@@ -37,6 +37,7 @@ from passivo.world.parts import (
 from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import Shape
+from passivo.world.start import look_at_start
 from passivo.world.tendons import Command, Cord, Strung
 from passivo.world.touching import Touching
 
@@ -280,6 +281,8 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
                     raise ModelError(f"give all four components of {name!r}, w x y z, or none")
                 turn = checked_quaternion([values[part] for part in parts], f"the quaternion {name!r}")
                 result |= dict(zip(parts, turn))
+        if len(values) < len(self.states):  # in the midst of a run stops are pressed
+            look_at_start(self, {**self.initial, **result})
         return result
 
     def snapshot(self) -> World:
