@@ -243,6 +243,21 @@ def test_stops_have_damping_unless_told_otherwise():
     assert float(run["slide.way"][-1]) == pytest.approx(0.1 - 0.2 * 9.81 / 1e5, abs=1e-6)
 
 
+def test_a_cord_that_hangs_slack_hides_nothing():
+    """However long its way: it stores nothing, and rounding of its stretch is worth nothing."""
+    runs = []
+    for slack in (None, 0.5):
+        world = pv.World(gravity=(0, 0, 0))
+        world.add_link("arm", None, pv.Hinge("j", axis=(0, 1, 0), at=(0, 0, 0)), pv.Sphere(0.05), 1.0,
+                       position=(0, 0, -0.2))  # fmt: skip
+        if slack:
+            world.add_tendon("loose", {"j": "0.001*exp(3*j)"}, 1e3, 1.0, slack=slack)
+        runs.append(pv.simulate(world, pv.PassiveMidpoint(), 1e-3, 0.2, start={"j.angle": 6.0, "j.rate": 20.0},
+                                engine="python"))  # fmt: skip
+    assert runs[1]["loose.stretch"].values[-1] < -1e8
+    assert runs[1].verdict.roundoff == runs[0].verdict.roundoff
+
+
 def test_runs_are_saved_and_audited(tmp_path):
     world = strung_tree(2)
     part = compiled(world)

@@ -278,7 +278,9 @@ def book_cords(m, t, h):
             effort += abs(m[at + D_OWN + j] * rate_of(m, t, cord, j))
         way, stiff = terms_of(m, t, cord, at, t[AT_STATE]) + h * effort, cord_of(m, t, cord, D_STIFFNESS)
         m[scale + KINETIC] += (h * stiff * way + h * abs(brake)) * effort if elastic + brake != 0.0 else 0.0
-        m[scale + row] += (abs(elastic) + EPSILON * stiff * way) * way
+        known = EPSILON * way
+        if t[cord + D_BOTH] or max(m[at + D_E], m[at + D_E] + h * speed) > -known:  # what hangs slack stores nothing
+            m[scale + row] += (abs(elastic) + stiff * known) * way
         pull = elastic + brake
         if t[cord + D_FORCE] >= 0:
             deliver(m, t, h, t[cord + D_FORCE], -along_joints(m, t, cord, at))
