@@ -78,6 +78,10 @@ class StepError(PassivoError, RuntimeError):
     def __reduce__(self) -> Any:
         return _rebuilt, (type(self), self.args[0], self.time, self.state, self.residual)
 
+    def with_hint(self, hint: str) -> StepError:
+        """The same error with a sentence more."""
+        return _rebuilt(type(self), f"{self.args[0]}. {hint}", self.time, self.state, self.residual) if hint else self
+
 
 def _rebuilt(
     cls: type[StepError], message: str, time: float, state: dict[str, float], residual: float | None

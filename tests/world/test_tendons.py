@@ -258,6 +258,21 @@ def test_a_cord_that_hangs_slack_hides_nothing():
     assert runs[1].verdict.roundoff == runs[0].verdict.roundoff
 
 
+def test_arms_that_end_are_named_where_no_step_can_be_taken():
+    world = pv.World()
+    world.add_link("arm", None, pv.Hinge("j", axis=(0, 1, 0), at=(0, 0, 0)), pv.Sphere(0.05), 1.0,
+                   position=(0, 0, -0.2))  # fmt: skip
+    world.add_tendon("root", {"j": "0.01*sqrt(j)"}, 1e3)
+    start = {"j.angle": 0.02, "j.rate": -1.0}
+    with pytest.raises(pv.StepError, match="The arms of tendon 'root' have no value at j = -") as caught:
+        pv.simulate(world, pv.PassiveMidpoint(), 1e-3, 0.1, start=start, engine="python")
+    assert caught.value.run.steps > 5
+    net = pv.Network()
+    net.add("arm", world, pv.PassiveMidpoint(), step=1e-3)
+    with pytest.raises(pv.StepError, match=r"^part arm: .* The arms of tendon 'root'"):
+        pv.simulate(net, until=0.1, start={f"arm.{name}": value for name, value in start.items()}, engine="python")
+
+
 def test_runs_are_saved_and_audited(tmp_path):
     world = strung_tree(2)
     part = compiled(world)

@@ -81,6 +81,10 @@ class Model(ABC):
         """States that are put by hand, with what follows from them."""
         return dict(values)
 
+    def hint(self, state: Mapping[str, float], step: float) -> str:
+        """What of the model may be why no step could be taken from a state, as a sentence."""
+        return ""
+
     def coupled(self, port: str, name: str, k: float, turning: float) -> Model:
         """The model with a spring at an effort port, whose far end is the flow port `name` (spec 4.8)."""
         from passivo.model.coupled import Coupled

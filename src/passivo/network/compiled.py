@@ -151,7 +151,9 @@ class CompiledNetwork:
 
     def failure(self) -> StepError:
         key = list(self.parts)[int(self.memory[self.module.FAILED])]
-        error = self.parts[key].failure(int(self.memory[self.module.STATUS]))
+        part = self.parts[key]
+        error = part.failure(int(self.memory[self.module.STATUS]))
+        error = error.with_hint(part.model.hint(error.state, part.dt))
         message = f"part {key}: {error.args[0]}"
         state = {f"{key}.{name}": value for name, value in error.state.items()}
         return type(error)(message, time=error.time, state=state, residual=error.residual)

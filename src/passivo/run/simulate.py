@@ -135,7 +135,8 @@ class Recorder:
         with np.errstate(all="ignore"):
             taken = part.module.run(part.memory, part.dt, table, rows, count, self.every)
         if taken < count:
-            raise part.failure(int(part.memory[part.module.STATUS]))
+            error = part.failure(int(part.memory[part.module.STATUS]))
+            raise error.with_hint(part.model.hint(error.state, part.dt))
         if self.progress is not None:
             self.progress(done + count, self.steps)
         return done + count

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from passivo.world.joints import Joint
 
 Column = Callable[[str], np.ndarray]
+AHEAD = (0.0, 1.0, 2.0, 4.0)  # steps in which an arm may end
 DRIVE = ("drive_mass", "drive_stiffness", "drive_damping")
 
 
@@ -218,6 +219,25 @@ class Strung:
             if not drive.mass > 0.0:
                 raise ModelError(f"the drive of tendon {name!r} needs a mass > 0 kg, not {drive.mass:g}")
         return {"command": command.name, "gain": f"{name}.gain", "drive": drive is not None}
+
+    def hint(self, state: Mapping[str, float], step: float) -> str:
+        """Names a tendon whose arms are formulas that end where its joints are about to be."""
+        for cord in (cord for cord in self.tendons.values() if cord.way):
+            for ahead in AHEAD:
+                places = {}
+                for name in cord.joints:
+                    joint = self.joints[name]
+                    coordinate, rate = (f"{name}.{next(iter(what))}" for what in (joint.coordinates, joint.rates))
+                    places[name] = np.float64(state[coordinate] + ahead * step * state[rate])
+                with np.errstate(all="ignore"):
+                    way = evaluate(cord.way, places, FLOAT)
+                if not np.isfinite(way):
+                    told = ", ".join(f"{name} = {value:g}" for name, value in places.items())
+                    return (
+                        f"The arms of tendon {cord.name!r} have no value at {told}, where its joints are about to be: "
+                        "write formulas that go on there, or give the joints a range"
+                    )
+        return ""
 
     def _check_cords(self, params: Mapping[str, float]) -> None:
         """Raise where a parameter of a cord is one that no passive cord has."""
