@@ -113,8 +113,9 @@ def test_bodies_of_mjcf_are_those_of_mujoco(seed, tmp_path):
     spec = mujoco.MjSpec.from_file(str(path))
     spec.compiler.fusestatic = True
     model = spec.compile()
-    world = world_of(path, contact=False)
+    world = world_of(path, "maximal", contact=False)
     same_bodies(world, model)
+    same_bodies(world_of(path, contact=False), model)
     assert [world.params[f"gravity_{x}"] for x in "xyz"] == [0.1, -0.3, -9.0]
     ties = {"hinge": 1, "prismatic": 1, "ball": 1}
     kinds = [{0: None, 1: "ball", 2: "prismatic", 3: "hinge"}[k] for k in model.jnt_type.tolist()]
@@ -148,7 +149,7 @@ ARMS = """<body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0"/>
 @pytest.mark.parametrize("kind", ["hinge", "ball"])
 def test_a_falling_arm_follows_mujoco(kind, tmp_path):
     path = write(tmp_path, mjcf(ARMS.format(kind=kind)))
-    world = world_of(path, contact=False, stiffness=1e8)
+    world = world_of(path, "maximal", contact=False, stiffness=1e8)
     run = pv.simulate(world, pv.PassiveMidpoint(resolve=2), step=3e-3, until=0.12, engine="python")
     model = mujoco.MjModel.from_xml_path(str(path))
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, 1e-4
@@ -167,7 +168,8 @@ def test_a_falling_arm_follows_mujoco(kind, tmp_path):
 def test_the_arm_is_read_as_mujoco_reads_it():
     spec = mujoco.MjSpec.from_file(str(ARM))
     spec.compiler.fusestatic = True
-    world = world_of(ARM, contact=False)
+    same_bodies(world_of(ARM, contact=False), spec.compile())
+    world = world_of(ARM, "maximal", contact=False)
     same_bodies(world, spec.compile())
     assert [bond.what for name, bond in world.bonds.items() if "spring" not in name] == ["hinge"] * 7
     told_of = {one.kind: one.names for one in world.unsupported}
@@ -199,7 +201,7 @@ def test_what_a_file_asks_for_in_vain_is_listed_by_name(tmp_path):
     )
     path = write(tmp_path, text)
     with pytest.warns(SceneWarning, match="tendon: rope") as caught:
-        world = pv.World.from_file(path)
+        world = pv.World.from_file(path, "maximal")
     listed = {one.kind: one.names for one in world.unsupported}
     assert listed["tendon"] == ("rope",) and listed["actuator"] == ("push",) and listed["sensor"] == ("seen",)
     assert listed["equality joint"] == ("geared",) and listed["ellipsoid for contacts"] == ("e",)
@@ -219,7 +221,7 @@ def test_loops_exclusions_and_universal_joints(tmp_path):
         '<weld name="glue" body1="b" body2="c"/></equality>'
         '<contact><exclude body1="a" body2="c"/></contact>',
     )
-    world = world_of(write(tmp_path, text))
+    world = world_of(write(tmp_path, text), "maximal")
     whats = {name: bond.what for name, bond in world.bonds.items()}
     assert whats == {"a_hinge": "universal", "c_hinge": "ball", "pin": "ball", "glue": "weld"}
     if hasattr(world, "set_pair"):
@@ -272,7 +274,16 @@ def test_coordinates_are_chosen_for_trees(tmp_path):
         world_of(path, {"b": "generalised"})
     with pytest.raises(ModelError, match="'maximal' or 'generalised', not 'reduced'"):
         world_of(path, "reduced")
-    assert list(world_of(path, {"a": "generalised"}).links) == ["a", "b", "c"]
+    assert list(world_of(path, {"a": "generalised"}).links) == ["a", "b", "c"] == list(world_of(path).links)
+    assert not world_of(path, "maximal").links and not world_of(path, {"a": "maximal"}).links
+
+
+def test_a_file_as_it_is_creates_nothing(tmp_path):
+    """A pendulum as stiff ties lets joules in and out, in a run without any option."""
+    path = write(tmp_path, mjcf('<body name="a"><joint axis="0 1 0"/><geom size=".1" pos=".3 0 0"/></body>'))
+    for coordinates, kind in (("maximal", "active"), (None, "exact")):
+        world = world_of(path, coordinates) if coordinates else world_of(path)
+        assert pv.simulate(world, pv.PassiveMidpoint(), step=2e-3, until=0.02, engine="python").verdict.kind == kind
 
 
 # -- YAML -----------------------------------------------------------------------------------------------------------
@@ -403,7 +414,7 @@ def test_mistakes_in_urdf_are_told_with_their_line(text, line, what, tmp_path):
 def test_mistakes_in_mjcf_are_told_with_their_line(text, line, what, tmp_path):
     path = write(tmp_path, text)
     with pytest.raises(ScenarioError) as caught:
-        world_of(path)
+        world_of(path, "maximal")
     assert what in str(caught.value) and f"scene.xml:{line}:" in str(caught.value)
 
 

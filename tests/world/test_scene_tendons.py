@@ -69,7 +69,7 @@ def test_a_scene_with_tendons_is_written_as_it_was_read(finger, tmp_path):
 
 
 def test_between_bodies_tendons_are_left_out_by_name(finger):
-    world = world_from(finger)
+    world = world_from(finger, "maximal")
     told = {one.kind: one.names for one in world.unsupported}
     assert told["tendon"] == ("flexor", "extensor", "muscle")
     assert not world.tendons

@@ -77,14 +77,17 @@ Seed = Annotated[int | None, typer.Option(min=0, metavar="N", help="Of everythin
 Out = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder to write to; default: the scenario's, or out.")]
 
 
-def changes(settings: Iterable[str] | None = None, inputs: Iterable[str] | None = None, **options: Any) -> list[Change]:
-    """What the options change in a scenario, as `Scenario.load` takes it; `options` are method and those of `run`."""
+def changes(
+    settings: Iterable[str] | None = None, inputs: Iterable[str] | None = None, *, group: str = "run", **options: Any
+) -> list[Change]:
+    """What the options change in a scenario, as `Scenario.load` takes it; `options` are method and those of a `group`
+    of its keys."""
     found: list[Change] = []
     for name, value in options.items():
         if value is not None:
             option = f"--{name.replace('_', '-')}"
             parsed = reader.value(value, option) if isinstance(value, str) else value
-            found.append(([name] if name == "method" else ["run", name], parsed, f"{option} {value}"))
+            found.append(([name] if name == "method" else [group, name], parsed, f"{option} {value}"))
     for name, text in assignments("--set", settings, "k=1e4"):
         start = name.startswith("start.")
         path = ["start", name.removeprefix("start.")] if start else ["params", name]

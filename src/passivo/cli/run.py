@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +40,7 @@ from passivo.cli.show import (
 )
 from passivo.errors import FileError, StepError
 from passivo.run.painter import Painter
-from passivo.scenario.scenario import DEFAULT, Scenario, built_in, template
+from passivo.scenario.scenario import DEFAULT, SCENES, Scenario, built_in, template
 
 if TYPE_CHECKING:
     from passivo.run.network_run import NetworkRun
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     passivo run oscillator --set k=1e4 --set start.q=0.1 --input "force=sin(t)"
     passivo run pendulum --input "torque={feedback: -0.05*atan(y)}" --out brake
     passivo run mass --input "force={noise: 2.0}" --seed 7 --json
+    passivo run arm.urdf --coordinates maximal --no-contact
     passivo run --write-template pendulum
     passivo run pendulum.yaml
     passivo run --list
@@ -66,7 +68,15 @@ def run(
     seed: Seed = None,
     record_every: Annotated[int | None, typer.Option(metavar="N", min=1, help="Keep every N-th row.")] = None,
     coordinates: Annotated[
-        str | None, typer.Option(metavar="KIND", help="Of a scene: maximal (default) or generalised.")
+        str | None,
+        typer.Option(
+            metavar="KIND",
+            help="Of a scene: generalised (default) or maximal; or of trees by their roots: '{torso: maximal}'.",
+        ),
+    ] = None,
+    contact: Annotated[
+        bool | None,
+        typer.Option("--contact/--no-contact", help="Of a scene: whether shapes touch; default: as it says."),
     ] = None,
     out: Out = None,
     write_template: Annotated[
@@ -92,14 +102,14 @@ def run(
     if write_template is not None:
         return write(write_template, out or Path(), json)
     options = {"method": method, "step": step, "until": until, "seed": seed, "record_every": record_every}
-    system = [] if coordinates is None else [(["system", "coordinates"], coordinates, f"--coordinates {coordinates}")]
+    system = changes(coordinates=coordinates, contact=contact, group="system")
     chosen = load(scenario, [*changes(set_, input_, **options), *system])
     if not json:
         warn(chosen)
     files = writable(out or Path(chosen.folder), *(f"{chosen.name}.{kind}" for kind in chosen.formats))
     pictures = [file for file in files if file.suffix[1:] in PICTURES]
     with Painter(bool(pictures)) as painter:
-        result, code = simulate(chosen, json)
+        result, code, warned = simulate(chosen, json)
         with shielded():
             with telling("saving"):
                 painter.begin(result, pictures)
@@ -113,18 +123,32 @@ def run(
             with telling("drawing"):
                 painter.finish()
     if json:
-        left_out = [vars(one) for one in chosen.unsupported]
-        print_json({"scenario": chosen.name, "unsupported": left_out, **run_data(result), "files": files})
+        told = {"unsupported": [vars(one) for one in chosen.unsupported], "warnings": warned}
+        print_json({"scenario": chosen.name, **told, **run_data(result), "files": files})
     else:
         say(*(f"written  {file}" for file in files))
         suggest(chosen, files, scenario)
+        if code == ACTIVE:
+            suggest_options(chosen, scenario)
         if seed is not None and not chosen.random:
             say("", "nothing in this scenario is random: --seed changed nothing")
     return code
 
 
-def simulate(chosen: Scenario, json: bool) -> tuple[Run | NetworkRun, int]:
-    """The run, whole or as far as it came, and the exit code."""
+def simulate(chosen: Scenario, json: bool) -> tuple[Run | NetworkRun, int, list[str]]:
+    """The run, whole or as far as it came, the exit code, and warnings, which are told."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        try:
+            result, code = _simulated(chosen, json)
+        finally:
+            warned = [str(one.message) for one in caught]
+            for sentence in () if json else warned:
+                console(stderr=True).print(printable(f"warning: {sentence}\n"), style="#b37a00", soft_wrap=True)
+    return result, code, warned
+
+
+def _simulated(chosen: Scenario, json: bool) -> tuple[Run | NetworkRun, int]:
     try:
         with Progress(guess=COMPILES) as progress:
             result = chosen.simulate(progress.steps)
@@ -167,10 +191,10 @@ def show(chosen: Scenario, result: Run | NetworkRun) -> None:
 
 
 def warn(chosen: Scenario) -> None:
-    """List what stands in scene files and is not simulated."""
+    """List what stands in scene files and is not simulated as they say."""
     if chosen.unsupported:
         out = console(stderr=True)
-        out.print("warning: in the scene file, but not simulated:", style="bold #b37a00")
+        out.print("warning: not simulated as the scene file says:", style="bold #b37a00")
         for one in chosen.unsupported:
             out.print(printable(f"  {one}"), soft_wrap=True)
         out.print()
@@ -189,6 +213,18 @@ def suggest(chosen: Scenario, files: list[Path], source: str) -> None:
     other = [f"passivo compare {shlex.quote(source)} --methods all"] if alike else []
     for i, line in enumerate(saved + other):
         say(f"          {line}" if i else f"\nTry next: {line}")
+
+
+def suggest_options(chosen: Scenario, source: str) -> None:
+    """What makes a world that was active passive."""
+    model = chosen.model
+    if not getattr(model, "steps_apart", False):
+        return
+    tied = any(bond.row == "joints" for bond in getattr(model, "bonds", {}).values())
+    smaller = [f"--step {chosen.step / 2:g}"] if isinstance(chosen.step, float) else []
+    kept = ["--coordinates generalised"] if tied and Path(source).suffix.lower() in SCENES else []
+    for option in [*kept, *(["--method '{name: PassiveMidpoint, resolve: 2}'"] if tied else []), *smaller]:
+        say(f"          passivo run {shlex.quote(source)} {option}")
 
 
 def write(name: str, folder: Path, json: bool) -> int:

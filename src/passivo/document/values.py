@@ -127,6 +127,8 @@ _WORDS = {
     "tuple_type": "must be a list of names",
     "string_type": "must be text",
     "float_type": "must be a number",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
     "int_type": "must be a whole number",
     "int_from_float": "must be a whole number",
     "finite_number": "must be a finite number",

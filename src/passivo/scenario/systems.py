@@ -30,7 +30,7 @@ from passivo.model import library
 from passivo.model.ports import Port, effort, flow
 from passivo.model.system import Model
 
-Coordinates = Literal["maximal", "generalised"]
+COORDINATES = ("generalised", "maximal")
 MOST_PARTICLES = 100  # any whole number a library system takes; a chain of 100 is derived in half a minute
 
 
@@ -132,6 +132,22 @@ class ConstrainedSystem(Section):
     units: Units = Field({}, description=UNITS)
 
 
+def _coordinates(value: Any) -> Any:
+    for choice in value.values() if isinstance(value, Mapping) else [value]:
+        if choice not in COORDINATES:
+            mend = f"{nearest(str(choice), COORDINATES)}; or say it of a tree by its root, as in {{torso: maximal}}"
+            raise ValueError(f"{shortened(choice)} is not known; {mend}")
+    return value
+
+
+_KIND = {"enum": list(COORDINATES)}
+Coordinates = Annotated[
+    Any,
+    BeforeValidator(_coordinates),
+    WithJsonSchema({"anyOf": [_KIND, {"type": "object", "additionalProperties": _KIND}]}),
+]
+
+
 class SceneSystem(Section):
     """A world out of a scene file, as `pv.World.from_file`."""
 
@@ -139,8 +155,8 @@ class SceneSystem(Section):
         description="an .xml (MJCF), .urdf or .yaml file; its path counts from the scenario's folder; scenes/hand.yaml "
         "comes with Passivo"
     )
-    coordinates: Coordinates | dict[Name, Coordinates] = Field(
-        "maximal", description="maximal or generalised: of all, or of each tree by the name of its root"
+    coordinates: Coordinates = Field(
+        "generalised", description="generalised or maximal: of all, or of trees by the names of their roots"
     )
     contact: bool | None = Field(None, description="whether shapes touch; default: as the file says")
     stiffness: Positive = Field(ABSENT, description="N/m of the joints between bodies")

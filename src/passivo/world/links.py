@@ -145,11 +145,11 @@ class Unsupported:
 
 
 class SceneWarning(UserWarning):
-    """Not all that stands in a scene file is simulated; `unsupported` lists it."""
+    """Not all that stands in a scene file is simulated as it says; `unsupported` lists it."""
 
     def __init__(self, source: str, unsupported: Sequence[Unsupported]):
         self.source, self.unsupported = source, tuple(unsupported)
-        super().__init__(f"{source}: not simulated are {'; '.join(map(str, unsupported))}")
+        super().__init__(f"{source}: not simulated as it says: {'; '.join(map(str, unsupported))}")
 
 
 @dataclass(frozen=True)

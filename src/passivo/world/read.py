@@ -26,7 +26,7 @@ class Read:
     def from_file(
         cls,
         path: Any,
-        coordinates: str | Mapping[str, str] = "maximal",
+        coordinates: str | Mapping[str, str] = "generalised",
         *,
         contact: bool | None = None,
         stiffness: float = STIFF,
@@ -35,10 +35,11 @@ class Read:
         """A world from a scene file: MJCF (.xml), URDF (.urdf) or YAML (.yaml).
 
             world = pv.World.from_file("arm.xml")
-            world.unsupported     # what stands in the file and is not simulated; also given as a warning
+            world.unsupported     # what is not simulated as the file says; also given as a warning
 
-        coordinates  "maximal": a body for each link, held by stiff joints; "generalised": mechanisms in the
-                     coordinates of their joints; or {root link: one of these}, the others are maximal
+        coordinates  "generalised": mechanisms in the coordinates of their joints, which are exact and keep ranges;
+                     "maximal": a body for each link, held by stiff joints that let a little energy in and out; or
+                     {root link: one of these}, the others are generalised
         contact      whether shapes touch; by default as the file says
         stiffness, span  of the joints between bodies, as in `add_hinge`
         """
@@ -52,7 +53,7 @@ class Read:
 
 def world_from(
     path: Any,
-    coordinates: str | Mapping[str, str] = "maximal",
+    coordinates: str | Mapping[str, str] = "generalised",
     contact: bool | None = None,
     stiffness: float = STIFF,
     span: float = SPAN,

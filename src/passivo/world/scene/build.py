@@ -153,7 +153,7 @@ def _chosen(scene: Scene, coordinates: Any) -> dict[str, str]:
             inner = scene.roots.get(str(name))
             mend = f"it hangs on {inner!r}: name that" if inner else nearest(str(name), roots)
             raise ModelError(f"coordinates are of whole trees, and {quoted(name)} is not the root of one; {mend}")
-    return {name: str(given.get(name, "maximal")) for name in roots}
+    return {name: str(given.get(name, "generalised")) for name in roots}
 
 
 def grouped(found: list[Unsupported]) -> tuple[Unsupported, ...]:
