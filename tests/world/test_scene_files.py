@@ -286,6 +286,21 @@ def test_a_file_as_it_is_creates_nothing(tmp_path):
         assert pv.simulate(world, pv.PassiveMidpoint(), step=2e-3, until=0.02, engine="python").verdict.kind == kind
 
 
+@pytest.mark.parametrize("coordinates", ["maximal", "generalised"])
+def test_shapes_of_a_robot_that_overlap_at_the_start_never_touch(tmp_path, coordinates):
+    """A link and its child's child, which no URDF can exclude; each pair is listed."""
+    cylinder = '<collision><origin xyz="0 0 .05"/><geometry><cylinder radius=".06" length=".14"/></geometry></collision>'
+    inertial = LINK.format("{}").split(">", 1)[1].replace("</link>\n", "")
+    links = ['<link name="base"/>\n', *(f'<link name="l{i}">{inertial}{cylinder}</link>\n' for i in range(4))]
+    axis = '<origin xyz="0 0 .05"/><axis xyz="0 1 0"/>'
+    joints = [JOINT.format(f"j{i}", "continuous", f"l{i - 1}" if i else "base", f"l{i}", axis) for i in range(4)]
+    path = write(tmp_path, robot(*links, *joints), "scene.urdf")
+    with pytest.warns(SceneWarning, match="contact of links: l0 and l2, l1 and l3"):
+        world = pv.World.from_file(path, coordinates)
+    assert {("l0", "l2"), ("l1", "l3")} < set(world.apart) and ("l0", "l3") not in world.apart
+    pv.compile(world, pv.PassiveMidpoint(), 1e-3, engine="python").step()
+
+
 # -- YAML -----------------------------------------------------------------------------------------------------------
 
 

@@ -160,7 +160,8 @@ class Scene:
     excluded  pairs of links that never touch
     strands   tendons; `commands` pull at them, `leads` are anchors
     contact   whether shapes touch; None: where there is a plane
-    apart     whether what stands still does not touch the links that hang on it: shapes of neighbours often overlap
+    apart     whether its links are one robot whose shapes may overlap: what stands still does not touch the links that
+              hang on it, and what overlaps at the start does not touch
     step      seconds that the file proposes; `about` one line for people
     """
 

@@ -12,6 +12,7 @@ from passivo.world.links import UPRIGHT, Closure, Lead, Link, Scene, Strand, Uns
 from passivo.world.rotation import matrix_of
 from passivo.world.scene.maximal import join
 from passivo.world.scene.names import free_name
+from passivo.world.scene.overlaps import overlapping
 from passivo.world.scene.reduced import hang
 from passivo.world.tendons import Command, Drive
 
@@ -59,6 +60,8 @@ class _Builder:
         hung = [link.name for link in scene.links if link.parent is None and link.joints[0].kind != "free"]
         for a, b in (*scene.excluded, *((a, b) for a in hung for b in still)):
             self.exclude(a, b)
+        if scene.apart:
+            self.part()
         self.world.unsupported = grouped(self.unsupported)
 
     def add(self, link: Link, coordinates: str) -> None:
@@ -105,6 +108,12 @@ class _Builder:
         for one in [a] if a in self.world.bodies else self.still.get(a, []):
             for other in [b] if b in self.world.bodies else self.still.get(b, []):
                 self.world.set_pair(one, other, collide=False)
+
+    def part(self) -> None:
+        """Of one robot, what overlaps at the start never touches: its file has no way to say so."""
+        for a, b in overlapping(self.world):
+            self.world.set_pair(a, b, collide=False)
+            self.drop("contact of links", f"{a} and {b}", "they overlap at the start, and never touch")
 
     def close(self, one: Closure) -> None:
         ends = [self.world if name is None else self.world.bodies[name] for name in (one.a, one.b)]
