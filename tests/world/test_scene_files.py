@@ -289,7 +289,9 @@ def test_a_file_as_it_is_creates_nothing(tmp_path):
 @pytest.mark.parametrize("coordinates", ["maximal", "generalised"])
 def test_shapes_of_a_robot_that_overlap_at_the_start_never_touch(tmp_path, coordinates):
     """A link and its child's child, which no URDF can exclude; each pair is listed."""
-    cylinder = '<collision><origin xyz="0 0 .05"/><geometry><cylinder radius=".06" length=".14"/></geometry></collision>'
+    cylinder = (
+        '<collision><origin xyz="0 0 .05"/><geometry><cylinder radius=".06" length=".14"/></geometry></collision>'
+    )
     inertial = LINK.format("{}").split(">", 1)[1].replace("</link>\n", "")
     links = ['<link name="base"/>\n', *(f'<link name="l{i}">{inertial}{cylinder}</link>\n' for i in range(4))]
     axis = '<origin xyz="0 0 .05"/><axis xyz="0 1 0"/>'
@@ -299,6 +301,53 @@ def test_shapes_of_a_robot_that_overlap_at_the_start_never_touch(tmp_path, coord
         world = pv.World.from_file(path, coordinates)
     assert {("l0", "l2"), ("l1", "l3")} < set(world.apart) and ("l0", "l3") not in world.apart
     pv.compile(world, pv.PassiveMidpoint(), 1e-3, engine="python").step()
+
+
+def test_joints_that_cannot_tell_their_rates_apart_are_named(tmp_path):
+    joints = '<joint name="x" axis="1 0 0"/><joint name="y" axis="0 1 0"/><joint name="z" axis="1 0 0"/>'
+    path = write(tmp_path, mjcf(f'<body>{joints}<geom type="box" size=".1 .2 .3" pos="0 0 .2"/></body>'))
+    with pytest.warns(SceneWarning, match=r"scene.xml: .*MuJoCo warns: Inertia matrix is too close to singular"):
+        world = pv.World.from_file(path)
+    with pytest.raises(ModelError, match="the joints 'x', 'z' can move against each other at the start"):
+        pv.compile(world, pv.PassiveMidpoint(), 1e-3, engine="python")
+    pv.compile(world, pv.PassiveMidpoint(), 1e-3, start={"y.angle": 0.3}, engine="python").step()
+
+
+def test_names_that_are_taken_are_listed(tmp_path):
+    path = write(tmp_path, mjcf('<body name="a"><joint name="a"/><geom name="a" size=".1"/></body>'))
+    for coordinates in ("maximal", "generalised"):
+        (one,) = (one for one in world_of(path, coordinates).unsupported if "name" in one.kind)
+        assert str(one) == "name that is taken: a (here it is a_2)"
+    body = BODY + "    joint: {kind: hinge, name: a}\n"
+    (one,) = world_of(write(tmp_path, body, "scene.yaml")).unsupported
+    assert str(one) == "name that is taken: a (here it is a_joint)"
+
+
+def test_a_planar_joint_is_two_ways_and_a_turn(tmp_path):
+    axis = '<origin xyz="0 0 1" rpy="0.3 0 0"/><axis xyz="0 .6 .8"/>'
+    text = robot(LINK.format("a"), LINK.format("b"), JOINT.format("j", "planar", "a", "b", axis))
+    world = world_of(write(tmp_path, text, "scene.urdf"))
+    assert [type(joint).__name__ for joint in world.joints.values()] == ["Slider", "Slider", "Hinge"]
+    x, y, turn = (np.array(joint.axis) for joint in world.joints.values())
+    assert np.allclose([x @ y, x @ turn, y @ turn], 0.0) and np.allclose(np.cross(x, y), turn)
+    assert list(world.joints) == ["j_x", "j_y", "j"]
+    pv.compile(world, pv.PassiveMidpoint(), 1e-3, start={"j_x.way": 0.2, "j.rate": 3.0}, engine="python").step()
+
+
+def test_ground_of_mjcf_is_a_height_field(tmp_path):
+    field = '<asset><hfield name="h" nrow="3" ncol="4" size="2 1 .5 .1" elevation="0 0 0 0 0 2 1 0 0 0 0 0"/></asset>'
+    path = write(tmp_path, mjcf('<geom type="hfield" hfield="h" pos="0 0 .3"/><body pos="0 0 2"><freejoint/>'
+                                '<geom size=".1"/></body>', head=field))  # fmt: skip
+    world = world_of(path)
+    ((_, shape),) = world.fields
+    assert (shape.x, shape.y, shape.base, shape.position) == (4.0, 2.0, 0.1, (0.0, 0.0, 0.3))
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data, found, group = mujoco.MjData(model), np.zeros(1, np.int32), None
+    mujoco.mj_forward(model, data)
+    for x, y in ((-1.2, 0.1), (0.4, -0.3), (-0.66, 0.02)):
+        down = mujoco.mj_ray(model, data, np.array([x, y, 1.5]), np.array([0.0, 0, -1]), group, 1, -1, found)
+        height = 1.5 - down - 0.3
+        assert shape.height(x, y) == pytest.approx(height, abs=0.02)  # cells are cut along the other diagonal
 
 
 # -- YAML -----------------------------------------------------------------------------------------------------------
@@ -350,6 +399,7 @@ BODY = "bodies:\n  a:\n    mass: 1\n    shapes: [{sphere: 0.1}]\n"
         ("bodies:\n  a:\n    mass: 1\n    shapes: [{mesh: no.stl}]\n", "scene.yaml:4", "there is no file"),
         ("bodies:\n  a b:\n    mass: 1\n", "scene.yaml:2", "say a_b"),
         (BODY + "    inertia: [1, 1, 9]\n", "scene.yaml:2", "belongs to no body"),
+        (BODY + "loops: {l: {between: [a, a], at: [0, 0, 0]}}\n", "scene.yaml:5", "holds 'a' together with itself"),
         (BODY + "    parent: world\n    velocity: [1, 0, 0]\n", "scene.yaml:6", "only free bodies have a velocity"),
         (BODY + "  b: {parent: a, mass: 1, shapes: [{sphere: 0.1}]}\n" + LED, "scene.yaml:7", "'a'; lead 'a' instead"),
         (BODY + "  b: {parent: world, shapes: [{sphere: 0.1}]}\n" + LED, "scene.yaml:7", "which is fixed to the world"),
@@ -391,8 +441,8 @@ def robot(*parts):
                JOINT.format("j", "continuous", "a", "b", "")), 3, "must be >= 0 kg, not -1"),
         (robot(LINK.format("a"), LINK.format("b"), JOINT.format("j", "revolute", "a", "b", "")), 4,
          "is revolute and has no <limit>"),
-        (robot(LINK.format("a"), LINK.format("b"), JOINT.format("j", "planar", "a", "b", "")), 4,
-         "write two prismatic joints"),
+        (robot(*(LINK.format(x) for x in "abc"), JOINT.format("j", "continuous", "a", "b", ""),
+               JOINT.format("j", "continuous", "b", "c", "")), 6, "there is another joint 'j' at"),
         (robot(LINK.format("a"), LINK.format("b"),
                JOINT.format("j", "continuous", "a", "b", '\n<dynamics damping="-1"/>')), 4,
          "damping must be >= 0, not -1"),
@@ -424,6 +474,8 @@ def test_mistakes_in_urdf_are_told_with_their_line(text, line, what, tmp_path):
         (mjcf("", head='\n<asset><mesh name="m" file="no.stl"/></asset>'), 2, "there is no mesh"),
         (mjcf('\n<body><joint/><geom size=".1" foo="1"/></body>'), 2, "unrecognized attribute: 'foo'"),
         (mjcf('\n<body><joint/><joint axis="1 1 1"/><geom size=".1"/></body>'), 2, "moves by hinge, hinge"),
+        (mjcf('<body name="a"><joint/><geom size=".1"/></body>\n<body name="a"><joint/><geom size=".1"/></body>'), 2,
+         "repeated name 'a' in body"),
     ],
 )  # fmt: skip
 def test_mistakes_in_mjcf_are_told_with_their_line(text, line, what, tmp_path):
@@ -431,6 +483,7 @@ def test_mistakes_in_mjcf_are_told_with_their_line(text, line, what, tmp_path):
     with pytest.raises(ScenarioError) as caught:
         world_of(path, "maximal")
     assert what in str(caught.value) and f"scene.xml:{line}:" in str(caught.value)
+    assert str(caught.value).count("scene.xml") == 1 and "Error" not in str(caught.value)
 
 
 def test_files_that_are_none():

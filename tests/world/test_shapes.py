@@ -233,6 +233,11 @@ def test_a_file_that_is_no_mesh_is_refused_with_its_name(tmp_path, name, content
             pv.ConvexMesh.from_file(tmp_path / name, scale=scale)
 
 
+def test_a_file_that_cannot_be_read_is_told_as_it_was_given(tmp_path):
+    with pytest.raises(ModelError, match=r"^the mesh '[^']*b.stl' cannot be read: "):
+        pv.ConvexMesh.from_file(tmp_path / "a\0b.stl")
+
+
 def test_any_bytes_are_a_mesh_or_an_error_of_ours(tmp_path):
     rng, file = np.random.default_rng(0), tmp_path / "a.stl"
     sound = stl_of(ICOSAHEDRON, pv.ConvexMesh(ICOSAHEDRON).polyhedron.faces)

@@ -26,7 +26,7 @@ def read_mesh(path: Any) -> tuple[np.ndarray, list[list[int]]]:
             raise ModelError(f"{str(file)!r} has {size} bytes; a mesh of at most {MOST_BYTES} is read: simplify it")
         data = file.read_bytes()
     except (OSError, TypeError, ValueError) as error:
-        raise ModelError(f"the mesh {quoted(path)} cannot be read: {error}") from None
+        raise ModelError(f"the mesh {quoted(str(path))} cannot be read: {error}") from None
     match file.suffix.lower():
         case ".obj":
             return _obj(data.decode("utf-8", "replace"), str(file))

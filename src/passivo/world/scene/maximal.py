@@ -10,7 +10,7 @@ import numpy as np
 from passivo.errors import ModelError
 from passivo.world.links import Joint, Link, Pose, Unsupported, within
 from passivo.world.rotation import matrix_of, product, quaternion_of
-from passivo.world.scene.names import free_name
+from passivo.world.scene.names import free_name, renamed
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -49,6 +49,7 @@ def join(world: World, link: Link, pose: Pose, how: Mapping[str, float], taken: 
                 'between the joints, or say coordinates="generalised"'
             )
     dropped = [one for joint in link.joints for one in _dropped(joint, several=len(kinds) > 1)]
+    dropped += [renamed(link.joints[0].name, name)] if name != link.joints[0].name else []
     if len(kinds) == 1 and (link.joints[0].stiffness > 0.0 or link.joints[0].damping > 0.0):
         _spring(world, link.joints[0], axes[0], at, ends, taken)
     return dropped

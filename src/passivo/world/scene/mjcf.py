@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from passivo.world.parts import Plane
 from passivo.world.rotation import matrix_of
 from passivo.world.scene.dropped import dropped
 from passivo.world.scene.names import Names, plain
-from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
+from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, HeightField, Shape, Sphere
 
 MOST_FILES = 100  # that include each other
 JOINTS = ("free", "ball", "slide", "hinge")  # in the order of mjtJoint
@@ -29,13 +30,20 @@ def read_mjcf(file: Path, top: Element) -> Scene:
     except ImportError:
         raise ModelError("MJCF is read by the package mujoco: pip install 'passivo[world]'") from None
     lines = Lines(file, top)
-    try:
-        spec = mujoco.MjSpec.from_file(str(file))
-        _check_meshes(spec, lines)
-        model = spec.compile()
-    except ValueError as error:
-        raise ScenarioError(lines.told(str(error))) from None
-    return _Reader(mujoco, model, lines, plain(top.attributes.get("model", "") or file.stem)).scene(str(file))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        try:
+            spec = mujoco.MjSpec.from_file(str(file))
+            _check_meshes(spec, lines)
+            model = spec.compile()
+        except ScenarioError:
+            raise
+        except ValueError as error:
+            raise ScenarioError(lines.told(str(error))) from None
+    reader = _Reader(mujoco, model, lines, plain(top.attributes.get("model", "") or file.stem))
+    told = (" ".join(str(one.message).split()).removesuffix(" Time = 0.0000.") for one in warned)
+    reader.unsupported += [Unsupported("MuJoCo warns", (one,)) for one in told]
+    return reader.scene(str(file))
 
 
 class Lines:
@@ -69,7 +77,7 @@ class Lines:
 
     def told(self, message: str) -> str:
         """An error of MuJoCo with file and line first, and with the mend where it is known."""
-        what = message.strip().removeprefix("Error: ").removeprefix("XML Error: ").removeprefix("XML parse error ")
+        what = re.sub(r"^((XML )?(parse )?error:? )+", "", message.strip(), flags=re.IGNORECASE)
         line = re.search(r"[Ll]ine(?: number=| )(\d+)", what)
         name = re.search(r"Element name '([^']*)'", what)
         place = f"{self.source}:{line[1]}" if line else self.source
@@ -135,7 +143,7 @@ class _Reader:
             fixed,
             tuple(dict.fromkeys([*excluded, *self.masked()])),
             closures,
-            (*self.unsupported, *dropped(self.mujoco, model)),
+            (*self.unsupported, *self.plane_names.changed, *dropped(self.mujoco, model)),
             contact=not off & (flags.mjDSBL_CONTACT | flags.mjDSBL_CONSTRAINT),
             step=float(model.opt.timestep),
         )
@@ -190,9 +198,9 @@ class _Reader:
     def surface(self, g: int, i: int) -> Surface | None:
         """What a geom is to touch, in the axes of its body; None for planes and what a world has not."""
         model = self.model
-        shape = self.shape(g)
+        static = model.body_weldid[i] == 0
+        shape = self.field(g) if static and model.geom_type[g] == self.kinds.mjGEOM_HFIELD else self.shape(g)
         if shape is None:
-            static = self.model.body_weldid[i] == 0
             if model.geom_type[g] != self.kinds.mjGEOM_PLANE or not static:
                 kind = self.kinds(model.geom_type[g]).name.removeprefix("mjGEOM_").lower()
                 where = "that moves" if kind == "plane" else "for contacts"
@@ -220,6 +228,17 @@ class _Reader:
                 points = model.mesh_vert[first : first + model.mesh_vertnum[mesh]].astype(float)
                 return ConvexMesh(points, hull=True, **where)
         return None
+
+    def field(self, g: int) -> HeightField:
+        """Ground that stands still; MuJoCo has its lowest height at 0."""
+        model, number = self.model, self.model.geom_dataid[g]
+        x, y, top, base = model.hfield_size[number].tolist()
+        rows, columns, first = (int(a[number]) for a in (model.hfield_nrow, model.hfield_ncol, model.hfield_adr))
+        heights = top * model.hfield_data[first : first + rows * columns].astype(float).reshape(rows, columns)
+        where: dict[str, Any] = {
+            "position": vector(model.geom_pos[g]), "orientation": tuple(model.geom_quat[g].tolist())
+        }  # fmt: skip
+        return HeightField(heights, 2.0 * x, 2.0 * y, base, **where)
 
     def friction(self, g: int) -> float:
         return float(self.model.geom_friction[g, 0]) if self.model.geom_condim[g] > 1 else 0.0

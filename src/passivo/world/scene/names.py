@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from passivo.errors import ModelError
 from passivo.model.system import checked_name
+from passivo.world.links import Unsupported
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -16,10 +17,11 @@ TAKEN = ("gravity", "total", "tank", "contacts", "contact_tank", "last_step", "s
 
 
 class Names:
-    """Makes plain names and remembers them."""
+    """Makes plain names and remembers them; `changed` lists what was taken already."""
 
     def __init__(self) -> None:
         self.used: set[str] = set(TAKEN)
+        self.changed: list[Unsupported] = []
 
     def new(self, given: str, otherwise: str) -> str:
         """A plain name like the given one; one like `otherwise` where there is none."""
@@ -28,7 +30,14 @@ class Names:
         while name in self.used:
             name, count = f"{first}_{count}", count + 1
         self.used.add(name)
+        if given and name != first:
+            self.changed.append(renamed(given, name))
         return name
+
+
+def renamed(given: str, name: str) -> Unsupported:
+    """What is told of a thing whose name another one has already."""
+    return Unsupported("name that is taken", (given,), f"here it is {name}")
 
 
 def plain(given: str) -> str:

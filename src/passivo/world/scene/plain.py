@@ -221,6 +221,9 @@ class _Reader:
         for name, one in given.loops.items():
             for end in one.between:
                 self.check_end(end, ("loops", name, "between"))
+            if one.between[0] == one.between[1]:
+                what = f"holds {one.between[0]!r} together with itself; name two bodies, or one and world"
+                raise ScenarioError(self.document.place(("loops", name, "between"), what))
             a, b = (None if end == WORLD else end for end in one.between)
             loops.append(Closure(name, one.kind, a, b, vector(one.at), self.document.where(("loops", name))))
         for number, pair in enumerate(given.exclude):

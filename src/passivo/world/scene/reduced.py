@@ -10,7 +10,7 @@ import numpy as np
 from passivo.world import joints as kinds
 from passivo.world.links import Joint, Link, Pose, Unsupported, within
 from passivo.world.rotation import matrix_of
-from passivo.world.scene.names import free_name
+from passivo.world.scene.names import free_name, renamed
 
 if TYPE_CHECKING:
     from passivo.world.world import World
@@ -24,7 +24,7 @@ def hang(
     for joint in link.joints:
         name = free_name(world, joint.name, [*taken, *(one.name for one in joints)])
         joints.append(_joint(joint, name, pose))
-        dropped += _dropped(joint)
+        dropped += [*_dropped(joint), *([renamed(joint.name, name)] if name != joint.name else [])]
         if joint.kind == "free":
             options = {**options, "velocity": velocity, "angular_velocity": link.angular_velocity}
     parent = None if link.parent is None else world.links[link.parent]

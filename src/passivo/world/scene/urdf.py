@@ -17,7 +17,8 @@ from passivo.world.scene.names import Names, plain
 from passivo.world.shapes import Box, Capsule, ConvexMesh, Cylinder, Quaternion, Shape, Sphere, Vector
 
 FRICTION = 1.0  # of surfaces: a URDF says nothing of it
-KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "floating": "free", "fixed": ""}
+KINDS = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "floating": "free", "fixed": "",
+         "planar": "planar"}  # fmt: skip
 KNOWN = ("link", "joint", "material")
 SIDES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
@@ -41,9 +42,17 @@ class _Reader:
                 raise ScenarioError(f"{element.place}: there is another link {name!r} at {first}; rename one of them")
             self.links[name], self.names[name] = element, names.new(name, "link")
         self.joints: dict[str, Element] = {}  # by the name of the link that it moves
+        known: dict[str, Element] = {}
         for element in top.all("joint"):
+            first = known.setdefault(self.name(element), element)
+            if first is not element:
+                raise ScenarioError(
+                    f"{element.place}: there is another joint {self.name(element)!r} at {first.place}; rename one of "
+                    "them"
+                )
             self.take_joint(element)
         self.joint_names = {child: names.new(self.name(e), "joint") for child, e in self.joints.items()}
+        self.unsupported += names.changed
 
     def scene(self) -> Scene:
         if not self.links:
@@ -97,8 +106,7 @@ class _Reader:
         name, kind = self.name(element), element.attributes.get("type", "")
         where = f"{element.place}: joint {name!r}"
         if kind not in KINDS:
-            mend = "write two prismatic joints and a revolute one" if kind == "planar" else nearest(kind, KINDS)
-            raise ScenarioError(f"{where} is of type {kind!r}; {mend}")
+            raise ScenarioError(f"{where} is of type {kind!r}; {nearest(kind, KINDS)}")
         if not KINDS[kind]:
             return ()
         axis = self.numbers(element.get("axis"), "xyz", (1.0, 0.0, 0.0))
@@ -115,10 +123,18 @@ class _Reader:
         for key in ("effort", "velocity"):
             if limit and self.number(limit, key, 0.0) > 0.0:
                 self.drop(f"{key} limit", name, "of a motor, and there is none")
-        return (
-            Joint(self.joint_names[child], KINDS[kind], axis, ORIGIN, reach, damping=damping, friction=friction,
-                  place=element.place),
-        )  # fmt: skip
+        own: dict[str, Any] = {"damping": damping, "friction": friction, "place": element.place}
+        if kind == "planar":
+            return self.plane(self.joint_names[child], axis, own)
+        return (Joint(self.joint_names[child], KINDS[kind], axis, ORIGIN, reach, **own),)
+
+    def plane(self, name: str, normal: Vector, own: dict[str, Any]) -> tuple[Joint, ...]:
+        """Ways along two axes of a plane, and a turn about its normal: three joints of one link."""
+        side = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
+        side /= np.linalg.norm(side)
+        ways = {"x": side, "y": np.cross(normal, side)}
+        slides = (Joint(f"{name}_{end}", "slide", vector(axis), **own) for end, axis in ways.items())
+        return (*slides, Joint(name, "hinge", normal, **own))
 
     def range(self, where: str, kind: str, limit: Element | None) -> tuple[float, float] | None:
         if kind not in ("revolute", "prismatic"):
