@@ -81,6 +81,7 @@ class CompiledPart:
         self._section("PARAM", len(self.params))[:] = list(self.params.values())
         if len(model.figures):
             self._section("FIGURES", len(model.figures))[:] = model.figures
+        self.house = model.house(self.memory, module)
         if (first := model.initial) is not None:
             self.state[:] = [first[name] for name in model.states]
         self.half_at(1)
@@ -331,6 +332,7 @@ class CompiledPart:
         twin = object.__new__(CompiledPart)
         twin.__dict__.update(self.__dict__)
         twin.params, twin.memory = dict(self.params), self.memory.copy() if memory is None else memory
+        twin.house = self.model.house(twin.memory, self.module)
         twin._bind()
         return twin
 

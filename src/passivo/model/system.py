@@ -52,7 +52,6 @@ class Model(ABC):
     opaque: bool = False  # nothing is known of its energy
     steps_apart: bool = False  # it brings kernels of its own instead of formulas: see `piece`
     vectors: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # names for several states or records together
-    touches: bool = False  # bodies of it touch: its runs share one scene, and go one after another
     couplings: tuple[str, ...] = ()  # springs whose far ends are moved between two steps
     figures: Sequence[float] = ()  # numbers that its kernels find in FIGURES
     recorded: tuple[str, ...] = ()  # what it records besides, each a mean over the step
@@ -103,6 +102,11 @@ class Model(ABC):
     def piece(self, method: Any, formulas: Mapping[str, Any], base: int, engine: Any) -> Any:
         """The piece of a generated module of a model that `steps_apart`, its memory from `base` to SIZE."""
         raise ModelError(f"{self.name!r} is stepped by its formulas")
+
+    def house(self, memory: np.ndarray, module: Any) -> Any:
+        """Put into a memory what it must not share with any other, such as addresses of what is written to in a step;
+        what is returned lives as long as the memory."""
+        return None
 
     @property
     def width(self) -> int:

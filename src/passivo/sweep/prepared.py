@@ -87,11 +87,8 @@ class Prepared(ABC):
 
     @property
     def alone(self) -> bool:
-        """Whether no other run may go beside it: functions of the user are called as it goes on, or bodies touch, whose
-        contacts are found in the one scene of their world."""
-        return any(drive.called for drive in self.drives.values()) or any(
-            part.model.touches for part in self.parts.values()
-        )
+        """Whether no other run may go beside it: functions of the user are called as it goes on."""
+        return any(drive.called for drive in self.drives.values())
 
     @abstractmethod
     def load(self) -> None:

@@ -6,6 +6,7 @@ describes. A scene whose contacts are known proves them before the first use.
 
 from __future__ import annotations
 
+import copy
 import ctypes
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -66,6 +67,13 @@ class Bridge:
         self.data = self.mujoco.MjData(self.model)
         self.buffer = np.zeros(PRE_ROOM * int(_pre_layout()[0]))
         self._check_start(world)
+
+    def copy(self) -> Bridge:
+        """The same shapes in a model and data of their own: steps write margins into the one, poses into the other."""
+        twin = copy.copy(self)
+        twin.model = copy.copy(self.model)
+        twin.data, twin.buffer = self.mujoco.MjData(twin.model), np.zeros_like(self.buffer)
+        return twin
 
     def _helpers(self) -> list[dict[str, Any]]:
         """The plane and the capsule that go around a height field; by themselves they touch nothing."""

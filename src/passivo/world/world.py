@@ -38,6 +38,7 @@ from passivo.world.read import Read
 from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import Shape
 from passivo.world.start import look_at_start
+from passivo.world.table import AT_BRIDGE, B_SIZE
 from passivo.world.tendons import Command, Cord, Strung
 from passivo.world.touching import Touching
 
@@ -384,7 +385,7 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         return numbers + self._figures_of_contacts() if self.touches else numbers
 
     def _figures_of_contacts(self) -> list[float]:
-        """What MuJoCo finds contacts with lies at these addresses as long as this world lives; surfaces; reaches."""
+        """Addresses of what MuJoCo finds contacts with, instead of which `house` puts others; surfaces; reaches."""
         from passivo.world.bridge import Bridge, reaches
 
         if self._bridge is None:
@@ -392,6 +393,14 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         surfaces = [number for geom in self.geoms for number in (geom.friction, geom.restitution)]
         pairs = [number for _, _, *law in self.told_pairs for number in law]
         return [*self._bridge.figures, *surfaces, *reaches(self), *pairs, *self._bridge.field_figures(self)]
+
+    def house(self, memory: np.ndarray, module: Any) -> Any:
+        """A bridge of its own where bodies touch: a step writes into it, while other threads take theirs."""
+        if not self.touches:
+            return None
+        bridge, at = self._bridge.copy(), int(module.TABLE[AT_BRIDGE])
+        memory[at : at + B_SIZE] = bridge.figures
+        return bridge
 
     def describe(self) -> dict[str, Any]:
         form = self.form
