@@ -215,12 +215,12 @@ def test_joined_bodies_touch_the_ground_and_an_anchor_drives_a_body_along_it():
 
 
 def test_repair_is_paid_out_of_the_tank():
-    """A body that starts inside the floor stays there while the tank is empty, and rises when friction filled it."""
+    """A body inside the floor stays there while the tank is empty, and rises when friction filled it."""
     world = on_plane(pv.Box(0.2, 0.2, 0.2), 0.3, position=(0, 0, 0.0999))
-    still = run_of(world, until=0.02)
+    still = run_of(world, until=0.02, start={"tank": 0.0})
     assert still["body.position"].values[-1, 2] == pytest.approx(0.0999, abs=1e-9)
     world = on_plane(pv.Box(0.2, 0.2, 0.2), 0.3, position=(0, 0, 0.0999), velocity=(0.5, 0, 0))
-    moved = run_of(world, until=0.1)
+    moved = run_of(world, until=0.1, start={"tank": 0.0})
     assert moved["body.position"].values[-1, 2] == pytest.approx(0.1, abs=1e-6)
     assert moved.verdict.passive and float(moved["contacts.repair"].sum()) > 0.5 * G * 1e-4
     assert moved.ledger.stored.sel(part="repair").values.max() <= world.snapshot().params["contact_tank"] + 1e-15

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import passivo as pv
-from passivo.errors import ModelError, StepError
+from passivo.errors import InputError, ModelError, StepError
 from passivo.world.describe import model_from
 from passivo.world.rotation import matrix_of
 
@@ -170,9 +170,9 @@ def test_a_box_lies_over_a_peak_and_a_ridge_and_ground_may_be_turned():
 
 
 def test_a_body_deep_in_the_ground_is_refused_and_crowds_are_too():
-    with pytest.raises(ModelError, match=r"'ground' and 'body' overlap by 0\.1 m at the start"):
+    with pytest.raises(InputError, match=r"'ground' and 'body' overlap by 0\.1 m at the start"):
         run_of(over(pv.HeightField(np.zeros((5, 5)), x=1, y=1), pv.Sphere(0.1), position=(0.03, 0.01, 0)))
-    with pytest.raises(ModelError, match=r"'ground' and 'body' overlap by 0\.443"):
+    with pytest.raises(InputError, match=r"'ground' and 'body' overlap by 0\.443"):
         run_of(over(BOWL, pv.Box(0.2, 0.2, 0.2), position=(0.5, 0.5, 0.0)))
     low = over(pv.HeightField(np.zeros((5, 5)), x=1, y=1, base=0.1), pv.Sphere(0.1), position=(0, 0, -0.3))
     assert run_of(low, 0.01).verdict.kind == "exact"  # below its base there is nothing
@@ -258,7 +258,7 @@ def test_a_pair_may_pass_through_each_other_and_what_a_joint_joins_may_touch():
     world.add_ball("joint", a, b, at=(0.075, 0, 0))
     assert run_of(world, 0.005).verdict.kind == "exact"  # they overlap, and nobody minds
     world.set_pair(a, b, collide=True)
-    with pytest.raises(ModelError, match=r"'a' and 'b' overlap by 0\.05"):
+    with pytest.raises(InputError, match=r"'a' and 'b' overlap by 0\.05"):
         run_of(world)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import passivo as pv
-from passivo.errors import ModelError
+from passivo.errors import InputError, ModelError
 from passivo.world.hull import mass_of
 from passivo.world.rotation import matrix_of
 from passivo.world.shapes import inertia_of, shape_from
@@ -313,12 +313,12 @@ def test_meshes_stand_on_each_other_and_on_boxes():
 
 
 def test_a_mesh_deep_inside_another_body_is_refused_and_a_run_is_saved(tmp_path):
-    with pytest.raises(ModelError, match=r"'body' overlap by 0\.05"):
+    with pytest.raises(InputError, match=r"'body' overlap by 0\.05"):
         dropped(pv.ConvexMesh(CUBE), position=(0, 0, 0.05))
     world = pv.World(contact=True)
     world.add_body("a", pv.ConvexMesh(CUBE), 1.0)
     world.add_body("b", pv.ConvexMesh(ICOSAHEDRON), 1.0, position=(0.1, 0.02, 0.01))
-    with pytest.raises(ModelError, match=r"'a' and 'b' overlap"):
+    with pytest.raises(InputError, match=r"'a' and 'b' overlap"):
         pv.simulate(world, pv.PassiveMidpoint(), step=1e-3, until=0.1, engine="python")
     run = dropped(pv.ConvexMesh(ICOSAHEDRON), position=(0, 0, 0.1), orientation=(0.8, 0.6, 0, 0), until=0.15)
     run.save(tmp_path / "run.zarr")

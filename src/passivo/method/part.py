@@ -299,12 +299,14 @@ class CompiledPart:
 
     def place(self, state: Mapping[str, float]) -> None:
         """Move the state by hand; the energy this adds or takes is booked as `edited`, and a new window opens."""
-        values, kept, before = self.model.placed(checked_state(self.model, state)), self.state.copy(), self._energies()
+        given = checked_state(self.model, state)
+        values, kept, before = self.model.placed(given), self.state.copy(), self._energies()
         for name, value in values.items():
             self.state[self.model.states.index(name)] = value
         self._refresh()
         try:
             _check_state(self, "the state", "place it elsewhere")
+            _settle(self, given, "where they are placed")
         except InputError:
             self.state[:] = kept
             self._refresh()
@@ -462,10 +464,12 @@ def compile(
 def place_start(part: CompiledPart, start: Mapping[Any, float]) -> None:
     """Put a part into its first state."""
     places = {name: i for i, name in enumerate(part.model.states)}
-    for name, value in part.model.placed(checked_state(part.model, start)).items():
+    given = checked_state(part.model, start)
+    for name, value in part.model.placed(given).items():
         part.state[places[name]] = value
     part._refresh()
     _check_state(part, "the start", "give another start=")
+    _settle(part, given, "at the start")
     part._measure()
 
 
@@ -540,3 +544,16 @@ def _check_state(part: CompiledPart, what: str, remedy: str) -> None:
         raise InputError(f"the energy at {what} ({state}) is not finite; {remedy}")
     if part.model.constraints:
         _check_constraints(part, what)
+
+
+def _settle(part: CompiledPart, given: Mapping[str, float], where: str) -> None:
+    """Put what follows from a state; where all of a run is given, that goes on as it was."""
+    if given and len(given) == len(part.model.states):
+        return
+    more = part.model.settled(part.house, part.state, part.params, where)
+    for name, value in more.items():
+        if name not in given:
+            place = part.model.states.index(name)
+            part.state[place] = max(value, part.state[place])
+    if more:
+        part._refresh()

@@ -108,6 +108,14 @@ class Model(ABC):
         what is returned lives as long as the memory."""
         return None
 
+    def settled(self, house: Any, state: np.ndarray, params: Mapping[str, float], where: str) -> dict[str, float]:
+        """Further states that follow from a state that is put by hand; raises where that cannot be."""
+        return {}
+
+    def told_crowd(self, house: Any) -> str:
+        """How to make room, where a step had more contacts than there is room for."""
+        return "more contacts than there is room for"
+
     @property
     def width(self) -> int:
         """Number of port components."""

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from passivo.errors import ModelError
-from passivo.kernel.foreign_plain import call_pair
 from passivo.world import table as T
 from passivo.world.fields import THIN
 from passivo.world.rotation import matrix_of
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from passivo.world.parts import Fixed
     from passivo.world.world import World
 
-DEEP = 0.2  # of the reach of the smaller of two bodies: how far they may overlap at the start
 CROWD_WARNING = 1  # of MuJoCo: no room for contacts
 CONTACT_BYTES = 1024
 PRE_ROOM = 64  # contacts that a function of MuJoCo's finds between two geoms; its own limit is 50
@@ -65,8 +63,7 @@ class Bridge:
         except ValueError as error:
             raise ModelError(f"MuJoCo cannot find contacts of the shapes of {world.name!r}: {error}") from None
         self.data = self.mujoco.MjData(self.model)
-        self.buffer = np.zeros(PRE_ROOM * int(_pre_layout()[0]))
-        self._check_start(world)
+        self.buffer = np.zeros(PRE_ROOM * int(pre_layout()[0]))
 
     def copy(self) -> Bridge:
         """The same shapes in a model and data of their own: steps write margins into the one, poses into the other."""
@@ -89,12 +86,12 @@ class Bridge:
         plane, capsule = int(kinds.mjGEOM_PLANE), int(kinds.mjGEOM_CAPSULE)
         for thing, _ in world.fields:
             for geom, kind in zip(geoms, self.model.geom_type.tolist()):
-                if not geom.body or _key(thing.name, geom.body) in world.apart:
+                if not geom.body or key_of(thing.name, geom.body) in world.apart:
                     result += [0.0] * T.C_CALLS
                     continue
                 low, high = sorted((capsule, kind))
-                general = _function(capsule, int(kinds.mjGEOM_MESH)) if kind == kinds.mjGEOM_BOX else 0
-                calls = _function(plane, kind), _function(low, high), general, 1 if low == capsule else -1
+                general = function_of(capsule, int(kinds.mjGEOM_MESH)) if kind == kinds.mjGEOM_BOX else 0
+                calls = function_of(plane, kind), function_of(low, high), general, 1 if low == capsule else -1
                 result += [float(number) for number in calls]
         for thing, field in world.fields:
             turn = matrix_of(thing.orientation)
@@ -104,7 +101,7 @@ class Bridge:
             figures[T.H_TURN : T.H_TURN + 9] = axes.ravel().tolist()
             figures[T.H_ROWS], figures[T.H_COLUMNS] = map(float, grid.shape)
             figures[T.H_DX], figures[T.H_DY] = field.cell
-            figures[T.H_FLOOR], figures[T.H_GEOM] = field.floor, float(_geom_of(world, thing, field))
+            figures[T.H_FLOOR], figures[T.H_GEOM] = field.floor, float(geom_of(world, thing, field))
             result += [*figures, *grid.ravel().tolist()]
         return result
 
@@ -128,46 +125,6 @@ class Bridge:
                 return {"type": kinds.mjGEOM_MESH, "meshname": mesh.name}
         raise ModelError(f"there are no contacts of a {type(shape).__name__}")
 
-    def _check_start(self, world: World) -> None:
-        """Raise where bodies overlap so far at the start that no repair could part them gently."""
-        self.mujoco.mj_kinematics(self.model, self.data)
-        self.mujoco.mj_collision(self.model, self.data)
-        names = [geom.owner for geom in world.geoms]
-        reach = dict(zip(world.bodies, reaches(world)))
-        for (first, second), gap in zip(self.data.contact.geom.tolist(), self.data.contact.dist.tolist()):
-            sizes = [reach[name] for name in (names[first], names[second]) if name in reach]
-            if -gap > DEEP * min(sizes):
-                raise _overlapping(names[first], names[second], -gap)
-        for thing, field in world.fields:
-            for k, geom in enumerate(world.geoms):
-                if geom.body:
-                    depth = self._depth(world, thing, field, k)
-                    if depth > DEEP * reach[geom.body] and _key(thing.name, geom.body) not in world.apart:
-                        raise _overlapping(thing.name, geom.body, depth)
-
-    def _depth(self, world: World, thing: Fixed, field: HeightField, k: int) -> float:
-        """How deep a geom lies in the triangle of a height field above or below its middle."""
-        turn = matrix_of(thing.orientation)
-        axes, place = turn @ matrix_of(field.orientation), np.array(thing.position) + turn @ np.array(field.position)
-        x, y, z = ((self.data.geom_xpos[k] - place) @ axes).tolist()
-        height = float(field.height(x, y))
-        if not z > field.floor or np.isnan(height):
-            return 0.0
-        helper, normal = _geom_of(world, thing, field), axes @ field.normal(x, y)
-        side = np.cross(normal, axes[:, 0])
-        side /= np.linalg.norm(side)
-        self.data.geom_xpos[helper] = place + axes @ (x, y, height)
-        self.data.geom_xmat[helper] = np.column_stack([np.cross(side, normal), side, normal]).ravel()
-        call = _function(int(self.model.geom_type[helper]), int(self.model.geom_type[k]))
-        count = call_pair(call, self.model._address, self.data._address, self.buffer.ctypes.data, helper, k, 0.0)
-        stride, pos, way = (int(number) for number in _pre_layout())
-        depth = 0.0
-        for found in self.buffer.reshape(-1, stride)[:count]:
-            point = (found[pos : pos + 3] + 0.5 * found[0] * found[way : way + 3] - place) @ axes
-            below = float(field.height(point[0], point[1]) - point[2])  # NaN beyond its edge
-            depth = max(depth, min(-float(found[0]), below)) if below > 0.0 else depth
-        return depth
-
     @property
     def figures(self) -> list[float]:
         """As `table.py` lists them under B_."""
@@ -182,7 +139,7 @@ class Bridge:
         result[T.B_GEOM_PLACES], result[T.B_GEOM_TURNS] = data.geom_xpos.ctypes.data, data.geom_xmat.ctypes.data
         result[T.B_BOUNDS], result[T.B_SIZES] = model.geom_rbound.ctypes.data, model.geom_size.ctypes.data
         result[T.B_BUFFER] = self.buffer.ctypes.data
-        result[T.B_PRE_STRIDE], result[T.B_PRE_POS], result[T.B_PRE_NORMAL] = _pre_layout()
+        result[T.B_PRE_STRIDE], result[T.B_PRE_POS], result[T.B_PRE_NORMAL] = pre_layout()
         result[T.B_COUNT] = data._address + layout["count"]
         result[T.B_DROPPED] = data._address + layout["dropped"]
         result[T.B_CONTACTS] = _pointer(data, layout)
@@ -191,11 +148,7 @@ class Bridge:
         return [float(value) for value in result]
 
 
-def _overlapping(first: str, second: str, depth: float) -> ModelError:
-    return ModelError(f"{first!r} and {second!r} overlap by {depth:.3g} m at the start; move them apart")
-
-
-def _key(a: str, b: str) -> tuple[str, str]:
+def key_of(a: str, b: str) -> tuple[str, str]:
     return min(a, b), max(a, b)
 
 
@@ -232,14 +185,14 @@ def _library() -> Any:
     return ctypes.CDLL(str(next(path for name in names for path in sorted(folder.glob(name)))))
 
 
-def _function(first: int, second: int) -> int:
+def function_of(first: int, second: int) -> int:
     """The address of MuJoCo's function for a pair of kinds of geoms, the smaller kind first."""
     kinds = int(_mujoco().mjtGeom.mjGEOM_SDF) + 1
     table = (ctypes.c_void_p * kinds**2).in_dll(_library(), "mjCOLLISIONFUNC")
     return table[first * kinds + second] or 0
 
 
-def _geom_of(world: World, thing: Fixed, field: HeightField) -> int:
+def geom_of(world: World, thing: Fixed, field: HeightField) -> int:
     """The number of the first geom of a height field."""
     at = len(world.planes)
     for other in world.fixed.values():
@@ -298,7 +251,7 @@ def _layout() -> dict[str, Any]:
 
 
 @lru_cache(maxsize=1)
-def _pre_layout() -> tuple[float, float, float]:
+def pre_layout() -> tuple[float, float, float]:
     """Of what functions of pairs find, in doubles: how long it is, where its place and its normal stand."""
     from mujoco.introspect import structs
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import InitVar, dataclass, fields
 from functools import cached_property
 from inspect import signature
-from math import hypot, isfinite, pi, sqrt
+from math import hypot, inf, isfinite, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,6 +53,7 @@ class Shape(metaclass=Called):
     volume   cubic metres
     moments  principal moments of inertia about its own centre of mass, for each kilogram
     reach    how far it reaches from its own origin
+    half_thickness  half of what it measures where it is thinnest
     """
 
     position: Vector = (0.0, 0.0, 0.0)
@@ -82,6 +83,10 @@ class Shape(metaclass=Called):
     @property
     @abstractmethod
     def reach(self) -> float: ...
+
+    @property
+    @abstractmethod
+    def half_thickness(self) -> float: ...
 
     @property
     def centre(self) -> np.ndarray:
@@ -115,6 +120,10 @@ class Sphere(Shape):
     def reach(self) -> float:
         return self.radius
 
+    @property
+    def half_thickness(self) -> float:
+        return self.radius
+
 
 @dataclass(frozen=True)
 class Box(Shape):
@@ -137,6 +146,10 @@ class Box(Shape):
     def reach(self) -> float:
         return 0.5 * sqrt(self.x**2 + self.y**2 + self.z**2)
 
+    @property
+    def half_thickness(self) -> float:
+        return 0.5 * min(self.x, self.y, self.z)
+
 
 @dataclass(frozen=True)
 class Cylinder(Shape):
@@ -157,6 +170,10 @@ class Cylinder(Shape):
     @property
     def reach(self) -> float:
         return hypot(self.radius, self.length / 2.0)
+
+    @property
+    def half_thickness(self) -> float:
+        return min(self.radius, self.length / 2.0)
 
 
 @dataclass(frozen=True)
@@ -188,6 +205,10 @@ class Capsule(Shape):
     @property
     def reach(self) -> float:
         return self.radius + self.length / 2.0
+
+    @property
+    def half_thickness(self) -> float:
+        return self.radius
 
 
 @dataclass(frozen=True, repr=False)
@@ -272,6 +293,12 @@ class ConvexMesh(Shape):
     @property
     def reach(self) -> float:
         return float(np.linalg.norm(self.points, axis=1).max())
+
+    @cached_property
+    def half_thickness(self) -> float:  # type: ignore[override]
+        """Between a face and the corner that is farthest behind it."""
+        corners, planes = self.polyhedron.corners, self.polyhedron.planes
+        return 0.5 * min(float(d - (corners @ (x, y, z)).min()) for x, y, z, d in planes.tolist())
 
     def __repr__(self) -> str:
         return f"ConvexMesh({len(self.points)} corners, position={self.position}, orientation={self.orientation})"
@@ -365,6 +392,10 @@ class HeightField(Shape):
     @property
     def reach(self) -> float:
         return hypot(self.x / 2, self.y / 2, max(float(self.grid.max()), -self.floor))
+
+    @property
+    def half_thickness(self) -> float:
+        return inf  # what is in it goes up again, however thin it is
 
     def __repr__(self) -> str:
         rows, columns = self.grid.shape

@@ -63,7 +63,8 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
     joint joins do not. Of two surfaces friction is the root of the product of both, restitution the larger one.
     `set_pair` says otherwise of two things. `most_contacts` at a time.
     Joules that contacts lose fill a tank up to the parameter "contact_tank"; it pays where bodies that overlap are
-    lifted off each other.
+    lifted off each other. Where they are put into each other (up to a tenth of the thinner one), it starts with what
+    that will cost.
     """
 
     steps_apart: ClassVar = True
@@ -401,6 +402,25 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         bridge, at = self._bridge.copy(), int(module.TABLE[AT_BRIDGE])
         memory[at : at + B_SIZE] = bridge.figures
         return bridge
+
+    def settled(self, house: Any, state: np.ndarray, params: Mapping[str, float], where: str) -> dict[str, float]:
+        """Raises where bodies overlap deeply. Less than that is mended: the tank holds what that costs."""
+        from passivo.world.overlaps import cost_of_parting, find_overlaps
+
+        if house is None:
+            return {}
+        found = find_overlaps(self, house, state, where)
+        return {"tank": cost} if (cost := cost_of_parting(self, house, found, params)) > 0.0 else {}
+
+    def told_crowd(self, house: Any) -> str:
+        room, found = self.most_contacts, int(house.data.ncon)
+        need, told = (
+            (found + found // 4, f"{found}, and there is room for {room}") if found > room else (2 * room, room)
+        )
+        return (
+            f"more contacts than there is room for ({told}). Make room for {need} or more, "
+            f"pv.World(most_contacts={need}) or World.from_file(..., most_contacts={need}), or give bodies fewer shapes"
+        )
 
     def describe(self) -> dict[str, Any]:
         form = self.form
