@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import passivo as pv
-from passivo.errors import ModelError, StepError
+from passivo.errors import InputError, ModelError, NonFiniteError, StepError
 from passivo.world import table as T
 from passivo.world.describe import model_from
 
@@ -277,13 +277,50 @@ def test_bad_input(monkeypatch):
         world.add_plane("floor", normal=(0, 0, 0))
     with pytest.raises(ModelError, match="most_contacts"):
         pv.World(most_contacts=0)
-    with pytest.raises(ModelError, match=r"'body' overlap by 0\.05 m at the start"):
+    with pytest.raises(InputError, match=r"'body' overlap by 0\.05 m at the start"):
         run_of(on_plane(pv.Box(0.2, 0.2, 0.2), position=(0, 0, 0.05)))
-    crowded = pv.World(most_contacts=2)
-    crowded.add_plane()
-    crowded.add_body("body", pv.Box(0.2, 0.2, 0.2), 1.0, position=(0, 0, 0.1))
-    with pytest.raises(StepError, match="more contacts than there is room for"):
-        run_of(crowded)
+    with pytest.raises(ModelError, match="friction of 'plane' must be at most 1e\\+06, not 1e\\+200"):
+        world.add_plane(friction=1e200)
+    with pytest.raises(ModelError, match="friction of 'plane' must be a number"):
+        world.add_plane(friction=True)
+    with pytest.raises(ModelError, match="contact must be True or False, or left out, not 'yes'"):
+        pv.World(contact="yes")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="'tank' of contacts holds joules >= 0, not -5"):
+        run_of(on_plane(pv.Sphere(0.1), position=(0, 0, 0.3)), start={"tank": -5.0})
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(ModelError, match=r"pip install 'passivo\[world\]'"):
         run_of(on_plane(pv.Sphere(0.1), position=(0, 0, 0.3)))
+
+
+def test_a_crowd_is_told_how_much_room_it_needs():
+    crowded = pv.World(most_contacts=2)
+    crowded.add_plane()
+    crowded.add_body("body", pv.Box(0.2, 0.2, 0.2), 1.0, position=(0, 0, 0.1))
+    with pytest.raises(
+        StepError, match=r"^more contacts than there is room for \(4, and .* 2\).*most_contacts=5\)"
+    ) as error:
+        run_of(crowded)
+    assert not isinstance(error.value, NonFiniteError) and str(error.value).index("=5") < str(error.value).index(
+        "t = 0"
+    )
+    rough = pv.World(most_contacts=3)
+    rough.add_fixed("ground", pv.HeightField(np.zeros((5, 5)), x=1, y=1))
+    rough.add_body("body", pv.Box(0.2, 0.2, 0.2), 1.0, position=(0, 0, 0.1))
+    with pytest.raises(StepError, match=r"\(3\)\. Make room for 6 or more"):
+        run_of(rough)
+
+
+def test_there_is_room_for_a_close_packing_and_for_a_large_box_on_fine_ground():
+    packed = pv.World()
+    packed.add_plane(friction=0.5)
+    for place in np.ndindex(6, 6, 3):
+        x, y, z = 0.1 * np.array(place)
+        packed.add_body(
+            "b" + "".join(map(str, place)), pv.Box(0.1, 0.1, 0.1), 1.0, position=(x, y, z + 0.05), friction=0.5
+        )
+    assert pv.simulate(packed, pv.PassiveMidpoint(), 1e-3, 0.02).verdict.kind == "exact"
+    ground, height = pv.World(), 1e-3
+    heights = np.random.default_rng(0).uniform(0, height, (101, 101))
+    ground.add_fixed("ground", pv.HeightField(heights, x=1.0, y=1.0), friction=0.5)
+    ground.add_body("body", pv.Box(0.8, 0.8, 0.1), 5.0, position=(0, 0, 0.05 + 1.02 * height), friction=0.5)
+    assert pv.simulate(ground, pv.PassiveMidpoint(), 1e-3, 0.02).verdict.kind == "exact"

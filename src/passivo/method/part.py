@@ -187,10 +187,7 @@ class CompiledPart:
                 names = ", ".join(self.input_names[i] for i in dict.fromkeys(bad.tolist()))
                 message = f"the input {names} is NaN or infinite, {where}. Check what drives it"
             case tick.CROWDED:
-                message = (
-                    f"more contacts than there is room for, {where}. Make room for more: "
-                    "pv.World(most_contacts=...), or give bodies fewer shapes"
-                )
+                return StepError(f"{self.model.told_crowd(self.house)}; {where}", time=time, state=state)
             case tick.OVERCROWDED:
                 message = f"more contacts than {self.method} solves, {where}. Take contact='sweeps', or fewer bodies"
                 return ConvergenceError(message, time=time, state=state)

@@ -16,6 +16,7 @@ from passivo.world.rotation import checked_direction, checked_quaternion, matrix
 
 MEET = 1e-6  # metres that the points of a joint may be apart at the start
 STIFF = 1e6  # N/m of a joint, unless told otherwise
+ROUGHEST = 1e6  # friction: squares of what is much larger overflow, and contacts let bodies through
 SPAN = 0.1  # m between the points that hold an axis
 
 
@@ -229,6 +230,8 @@ def rotation(carrier: Carrier | None) -> np.ndarray:
 
 def amount(value: Any, what: str) -> float:
     """A number >= 0."""
+    if isinstance(value, bool | np.bool_):
+        raise ModelError(f"{what} must be a number >= 0, not {value}")
     result = number(value, what)
     if result < 0.0:
         raise ModelError(f"{what} must be >= 0, not {result:g}")
@@ -236,11 +239,17 @@ def amount(value: Any, what: str) -> float:
 
 
 def checked_surface(friction: Any, restitution: Any, name: str) -> tuple[float, float]:
-    """Friction >= 0 and restitution from 0 to 1."""
+    """Friction from 0 to ROUGHEST and restitution from 0 to 1."""
     bounce = amount(restitution, f"the restitution of {name!r}")
     if bounce > 1.0:
         raise ModelError(f"the restitution of {name!r} must lie between 0 and 1, not {bounce:g}")
-    return amount(friction, f"the friction of {name!r}"), bounce
+    mu = amount(friction, f"the friction of {name!r}")
+    if mu > ROUGHEST:
+        raise ModelError(
+            f"the friction of {name!r} must be at most {ROUGHEST:g}, not {mu:g}; with 10 nothing slides that stands on "
+            "a slope of 84 degrees"
+        )
+    return mu, bounce
 
 
 def length_of(value: Any, name: str) -> float:

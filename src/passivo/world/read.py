@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from passivo.errors import ScenarioError
 from passivo.world.bonds import SPAN, STIFF
+from passivo.world.touching import checked_room
 
 if TYPE_CHECKING:
     from passivo.world.links import Scene, Unsupported
@@ -29,6 +30,7 @@ class Read:
         coordinates: str | Mapping[str, str] = "generalised",
         *,
         contact: bool | None = None,
+        most_contacts: int | None = None,
         stiffness: float = STIFF,
         span: float = SPAN,
     ) -> World:
@@ -41,9 +43,11 @@ class Read:
                      "maximal": a body for each link, held by stiff joints that let a little energy in and out; or
                      {root link: one of these}, the others are generalised
         contact      whether shapes touch; by default as the file says
+        most_contacts  at a time, as of `World`
         stiffness, span  of the joints between bodies, as in `add_hinge`
         """
         world = world_from(path, coordinates, contact, stiffness, span)
+        world.room = checked_room(most_contacts)
         if world.unsupported:
             from passivo.world.links import SceneWarning
 

@@ -18,6 +18,9 @@ from passivo.world.rotation import checked_quaternion, checked_vector
 from passivo.world.shapes import HeightField, Shape
 
 TANK_LIFT = 1e-4  # metres
+ROOM_OF_GEOM = 40  # contacts: boxes that are packed tightly have 29 each
+ROOM_OF_CELLS = 0.5  # ... and what lies on a height field half of the cells below it,
+MOST_ROOM_OF_CELLS = 8192  # at most as many
 
 
 class Touching:
@@ -197,7 +200,17 @@ class Touching:
     @property
     def most_contacts(self) -> int:
         """For how many contacts at a time there is room."""
-        return self.room or 16 + 24 * len(self.geoms)
+        return self.room or 16 + ROOM_OF_GEOM * len(self.geoms) + self._room_on_fields
+
+    @property
+    def _room_on_fields(self) -> int:
+        cells = 0.0
+        for _, field in self.fields:
+            (dx, dy), (rows, columns) = field.cell, field.grid.shape
+            for shape in (shape for body in self.bodies.values() for shape in body.shapes):
+                wide = 1.4 * shape.reach  # the side of the square in a circle
+                cells += min(wide / dx + 1.0, columns - 1.0) * min(wide / dy + 1.0, rows - 1.0)
+        return min(int(ROOM_OF_CELLS * cells), MOST_ROOM_OF_CELLS)
 
     @property
     def usual_tank(self) -> float:
@@ -211,6 +224,13 @@ class Touching:
         pairs = [[a, b] for a, b, *_ in self.told_pairs]
         fields = [field.grid.shape for _, field in self.fields]
         return [self.most_contacts, [[geom.owner, geom.body] for geom in self.geoms], pairs, fields]
+
+
+def checked_room(count: Any) -> int | None:
+    """For how many contacts there is room."""
+    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
+        raise ModelError(f"most_contacts must be a whole number > 0, not {quoted(count)}")
+    return count
 
 
 def _pair(a: str, b: str) -> tuple[str, str]:

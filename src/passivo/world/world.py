@@ -40,7 +40,7 @@ from passivo.world.shapes import Shape
 from passivo.world.start import look_at_start
 from passivo.world.table import AT_BRIDGE, B_SIZE
 from passivo.world.tendons import Command, Cord, Strung
-from passivo.world.touching import Touching
+from passivo.world.touching import Touching, checked_room
 
 SHOWN = 2  # bodies in a picture of a run
 SHOWN_JOINTS = 8
@@ -82,7 +82,9 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
         most_contacts: int | None = None,
     ):
         self.name = checked_name(name, "the world's name")
-        self.contact, self.room = contact, _room(most_contacts)
+        if contact is not None and not isinstance(contact, bool):
+            raise ModelError(f"contact must be True or False, or left out, not {quoted(contact)}")
+        self.contact, self.room = contact, checked_room(most_contacts)
         self.planes: dict[str, Plane] = {}
         self.fixed: dict[str, Fixed] = {}
         self.pairs: dict[tuple[str, str], Pair] = {}
@@ -272,6 +274,8 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
                         "and velocities, from which it begins anew, or all states of a run to go on with it"
                     )
             values = {**dict.fromkeys(STEPS, 0.0), **values}
+        if values.get("tank", 0.0) < 0.0:
+            raise InputError(f"the 'tank' of contacts holds joules >= 0, not {values['tank']:g}")
         result = dict(values)
         turns = [f"{name}.orientation" for name in (*self.bodies, *self.anchors)]
         turns += [f"{name}.turn" for name, joint in self.joints.items() if "turn" in joint.coordinates]
@@ -483,10 +487,3 @@ class World(Read, Bound, Hung, Strung, Touching, Model):
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, bodies={list(self.bodies)[:8]}, joints and springs={list(self.bonds)[:8]})"
-
-
-def _room(count: Any) -> int | None:
-    """How many contacts there is room for, checked."""
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise ModelError(f"most_contacts must be a whole number > 0, not {quoted(count)}")
-    return count
