@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     from passivo.world.contacts import answer, answer_all, lay_column, slip
     from passivo.world.table import *
 
-    def solve_exact(m, t, n): ...
+    def solve_exact(m, t, n, enough): ...
 
 
 SOLVED = 1e-9  # of the largest velocity: what a solution may miss its conditions by
+FLOOR = 1e-8  # m/s that it may miss them by: of what rests the largest velocity is g h/2, and c, which no motion fits
+# at all corners of a face, is known to less
+LOOSEST = 1e-3  # of the largest velocity, however small that is
 PI = pi
 
 # of the problem in the memory: per contact its place, its friction, its unit; q, p, u; then G, then room for the solver
@@ -63,10 +66,11 @@ def impulses(m, t, h, count):
             return OK
         fastest = lay_problem(m, t, n)
         if fastest > 0.0:
-            m[tally + N_SWEEPS] += solve_exact(m, t, n)
+            enough = allowed(m, t, n, fastest)
+            m[tally + N_SWEEPS] += solve_exact(m, t, n, enough)
             wrong = residual(m, t, n)
             m[t[AT_DEFECT]] = wrong
-            if not isfinite(wrong) or wrong > SOLVED:
+            if not isfinite(wrong) or wrong > enough:
                 return UNSOLVED
         take_over(m, t, n, fastest)
         answer_all(m, t, count)
@@ -135,6 +139,14 @@ def lay_problem(m, t, n):
     return fastest
 
 
+def allowed(m, t, n, fastest):
+    """What a solution may miss its conditions by, in the unit of velocities."""
+    unit = m[exact_part(t, n, E_UNIT)]
+    for i in range(1, n):
+        unit = min(unit, m[exact_part(t, n, E_UNIT) + i])
+    return max(SOLVED, min(LOOSEST, FLOOR * unit / fastest))
+
+
 def take_over(m, t, n, fastest):
     """The impulses of the solution into the contacts."""
     p, mu = exact_part(t, n, E_P), exact_part(t, n, E_MU)
@@ -195,5 +207,10 @@ def residual(m, t, n):
     return worst
 
 
+def scatter(s, i):
+    """A number from 0 to 1 for each place i of a try s, without a pattern."""
+    return (43758.5453 * sin(12.9898 * (i + 1) + 78.233 * s)) % 1.0
+
+
 INLINE = (exact_size, exact_part)
-KERNELS = (closing, list_contacts, slip_of, pull_of, residual, lay_problem, take_over, impulses)
+KERNELS = (scatter, closing, list_contacts, allowed, slip_of, pull_of, residual, lay_problem, take_over, impulses)

@@ -16,17 +16,26 @@ from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.world.exact import E_MU, E_P, E_Q, E_SIZE, SOLVED, exact_part, exact_size, residual
+    from passivo.world.exact import E_MU, E_P, E_Q, E_SIZE, E_U, SOLVED, exact_part, exact_size, residual, scatter
     from passivo.world.table import *
 
 MOST = 32  # contacts
-SOFT = 1e-6  # of D_nn, in Newton's slope alone: redundant contacts leave it regular
+SOFT = (
+    1e-6  # of D_nn, in Newton's slope alone: redundant contacts leave it regular. Less of it, and as much of τ, where
+)
+SOFTENING = 0.01  # impulses have a long way to go among contacts that no motion fits
+SOFTEST = 1e-13
+FIRMEST = 1e-6  # the same in the steps that refine, first
+SOFTER = 0.01
+FIRMS = 3
 ITERATIONS = 50
-STARTS = 3
+STARTS = 8
+NUDGE = 1e-4  # of the largest velocity
 SETTLES = 1e-4  # of SOLVED: then it has arrived
 SHORT = 0.1  # after steps shorter than this it first goes back to the middle, where the way is free
 MIDDLE = 0.8
 BOUND = 0.99  # share of the way to the border
+REFINES = 20  # steps of Newton's method for the law itself, with each of these
 LEAST_SHARE = 1e-6  # by which a step may lower τ
 FAR = 1e9
 
@@ -39,7 +48,9 @@ I_FIRST = 14
 I_MISS = 21
 I_RIGHT = 24
 I_ORDER = 28
-I_SIZE = 32
+I_Q = 32
+I_BEST = 33
+I_SIZE = 36
 
 
 def solver_size(n, k):
@@ -52,14 +63,38 @@ def inner(t, n, what):
     return t[AT_EXACT] + exact_size(n) + n * what
 
 
-def solve_exact(m, t, n):
-    """Impulses of the problem. Returns the number of iterations."""
-    done = 0
+def solve_exact(m, t, n, enough):
+    """Impulses of the problem. Returns the number of iterations.
+
+    Of starts after the first the problem is a little another one, in which a motion of its own at each contact makes
+    clear which of them bear nothing; from its solution that of the problem itself is near, or another try is made.
+    """
+    q, kept, p, best_p = exact_part(t, n, E_Q), inner(t, n, I_Q), exact_part(t, n, E_P), inner(t, n, I_BEST)
+    for i in range(n):
+        m[kept + i] = m[q + 3 * i]
+    done, best = 0, -1.0
     for s in range(STARTS):
-        done += descend(m, t, n, 1.0 if s == 0 else (10.0 if s == 1 else 0.1))
-        if residual(m, t, n) <= 0.1 * SOLVED:
+        for i in range(n):
+            m[q + 3 * i] += nudge(s, i)
+        done += descend(m, t, n, 1.0 if s % 3 == 0 else (10.0 if s % 3 == 1 else 0.1))
+        for i in range(n):
+            m[q + 3 * i] = m[kept + i]
+        done += refine(m, t, n)
+        now = residual(m, t, n)
+        if best < 0.0 or now < best:
+            best = now
+            for i in range(3 * n):
+                m[best_p + i] = m[p + i]
+        if best <= enough:
             break
+    for i in range(3 * n):
+        m[p + i] = m[best_p + i]
     return done
+
+
+def nudge(s, i):
+    """How much faster a contact opens in a start: nothing in the first, then up to NUDGE, without a pattern."""
+    return 0.0 if s == 0 else NUDGE * scatter(s, i)
 
 
 def descend(m, t, n, out):
@@ -74,15 +109,16 @@ def descend(m, t, n, out):
             return done
         before = now
         tau = middle(m, t, n, I_FIRST, 0.0)
-        lay_slope(m, t, n)
+        soft = min(SOFT, max(SOFTEST, tau * SOFTENING))
+        lay_slope(m, t, n, soft)
         factor_slope(m, t, n)
         lay_right(m, t, n, 0.0, 0.0)
-        find_step(m, t, n, I_FIRST)
+        find_step(m, t, n, I_FIRST, soft)
         reach = min(1.0, way(m, t, n, I_FIRST))
         share = (middle(m, t, n, I_FIRST, reach) / tau) ** 3
         share = max(MIDDLE if last < SHORT else LEAST_SHARE, min(1.0, share))
         lay_right(m, t, n, share * tau, 1.0 if reach > SHORT else 0.0)
-        find_step(m, t, n, I_STEP)
+        find_step(m, t, n, I_STEP, soft)
         last = min(1.0, BOUND * way(m, t, n, I_STEP))
         for i in range(3 * n):
             m[inner(t, n, I_P) + i] += last * m[inner(t, n, I_STEP) + i]
@@ -92,6 +128,89 @@ def descend(m, t, n, out):
     miss(m, t, n)
     snap(m, t, n)
     return ITERATIONS
+
+
+def refine(m, t, n):
+    """Newton's method for the law itself, p = the projection of p − u into the cone of mu p_n, from the end of the way.
+
+    Where a contact has neither impulse nor slack, or sticks with all that friction can hold, the products of the way
+    go down with τ, and what is sought only with its root: there this ends what that cannot. And where no motion fits
+    all contacts, impulses move the farther in a step the less of D_nn is added: several are tried. Returns the number
+    of iterations; the best impulses stay.
+    """
+    p, kept = exact_part(t, n, E_P), inner(t, n, I_P)
+    first = kept + 3 * n  # the slacks are not needed any more
+    best, firm, done = residual(m, t, n), FIRMEST, 0
+    for i in range(3 * n):
+        m[kept + i] = m[first + i] = m[p + i]
+    for _ in range(FIRMS):
+        now = best
+        for _ in range(REFINES):
+            if best <= 0.01 * SOLVED or not isfinite(now):
+                break
+            lay_kinks(m, t, n, firm)
+            factor_slope(m, t, n)
+            find_step(m, t, n, I_STEP, 0.0)
+            for i in range(n):
+                for r in range(3):
+                    m[p + 3 * i + r] += m[inner(t, n, I_STEP) + 3 * i + r]
+                into_own_cone(m, p + 3 * i, m[exact_part(t, n, E_MU) + i])
+            done += 1
+            now = residual(m, t, n)
+            if now < best:
+                best = now
+                for i in range(3 * n):
+                    m[kept + i] = m[p + i]
+        for i in range(3 * n):
+            m[p + i] = m[first + i]
+        residual(m, t, n)  # u again
+        firm *= SOFTER
+    for i in range(3 * n):
+        m[p + i] = m[kept + i]
+    return done
+
+
+def into_own_cone(m, p, mu):
+    """No pull, and no more along the surface than friction holds."""
+    m[p] = max(0.0, m[p])
+    size = sqrt(m[p + 1] * m[p + 1] + m[p + 2] * m[p + 2])
+    if size > mu * m[p]:
+        m[p + 1] *= mu * m[p] / size
+        m[p + 2] *= mu * m[p] / size
+
+
+def lay_kinks(m, t, n, firm):
+    """The matrix and right hand side of that step: whether each contact is open, sticks or slides where it stands now.
+    u is what `residual` left."""
+    g, matrix, wide, right = exact_part(t, n, E_SIZE), inner(t, n, I_SIZE), 4 * n, inner(t, n, I_RIGHT)
+    for i in range(wide * wide):
+        m[matrix + i] = 0.0
+    for i in range(n):
+        p, u, mu, k = exact_part(t, n, E_P) + 3 * i, exact_part(t, n, E_U) + 3 * i, m[exact_part(t, n, E_MU) + i], 3 * i
+        m[matrix + (wide + 1) * (3 * n + i)], m[right + 3 * n + i] = 1.0, 0.0  # γ has no part in it
+        y, z = m[p + 1] - m[u + 1], m[p + 2] - m[u + 2]
+        size, most = sqrt(y * y + z * z), mu * m[p]
+        closed, slides = m[p] > m[u], size > most
+        for r in range(3):
+            row = matrix + wide * (k + r)
+            if not closed or (r > 0 and slides and most == 0.0):
+                m[row + k + r], m[right + k + r] = 1.0, -m[p + r]
+                continue
+            if r == 0 or not slides:
+                for j in range(3 * n):
+                    m[row + j] = m[g + 3 * n * (k + r) + j]
+                m[row + k + r] += firm
+                m[right + k + r] = -m[u + r]
+                continue
+            m[row + k + r] = 1.0
+            along = y / size if r == 1 else z / size
+            m[row + k] -= mu * along
+            m[right + k + r] = most * along - m[p + r]
+            for s in range(1, 3):  # how the way of friction turns with p_t − u_t
+                turned = most / size * ((1.0 if r == s else 0.0) - along * (y if s == 1 else z) / size)
+                m[row + k + s] -= turned
+                for j in range(3 * n):
+                    m[row + j] += turned * m[g + 3 * n * (k + s) + j]
 
 
 def place_inside(m, t, n, out):
@@ -143,7 +262,7 @@ def middle(m, t, n, step, share):
     return total / terms
 
 
-def lay_slope(m, t, n):
+def lay_slope(m, t, n, soft):
     """Newton's matrix: of each contact the rows of p_n w_n and mu p_n w_t + γ p_t; last those of mu p_n γ + p_t·w_t."""
     g, matrix, wide = exact_part(t, n, E_SIZE), inner(t, n, I_SIZE), 4 * n
     for i in range(wide * wide):
@@ -153,7 +272,7 @@ def lay_slope(m, t, n):
         gamma, k = m[inner(t, n, I_GAMMA) + i], 3 * i
         row, last = matrix + wide * k, matrix + wide * (3 * n + i)
         for j in range(3 * n):
-            m[row + j] = m[p] * softened(m, g, n, k, j)
+            m[row + j] = m[p] * softened(m, g, n, k, j, soft)
         m[row + k] += m[w]
         if mu == 0.0:
             m[row + wide + k + 1], m[row + 2 * wide + k + 2], m[last + 3 * n + i] = 1.0, 1.0, 1.0
@@ -161,7 +280,7 @@ def lay_slope(m, t, n):
         for r in range(1, 3):
             row += wide
             for j in range(3 * n):
-                slope = softened(m, g, n, k + r, j)
+                slope = softened(m, g, n, k + r, j, soft)
                 m[row + j] = mu * m[p] * slope
                 m[last + j] += m[p + r] * slope
             m[row + k] += mu * m[w + r]
@@ -172,8 +291,8 @@ def lay_slope(m, t, n):
         m[last + 3 * n + i] = mu * m[p]
 
 
-def softened(m, g, n, i, j):
-    return m[g + 3 * n * i + j] + (SOFT if i == j else 0.0)
+def softened(m, g, n, i, j, soft):
+    return m[g + 3 * n * i + j] + (soft if i == j else 0.0)
 
 
 def lay_right(m, t, n, tau, bent):
@@ -220,7 +339,7 @@ def factor_slope(m, t, n):
                     m[matrix + wide * i + j] -= left * m[matrix + wide * k + j]
 
 
-def find_step(m, t, n, step):
+def find_step(m, t, n, step, soft):
     """A step of p and γ from the right hand side, and of w."""
     matrix, order, wide = inner(t, n, I_SIZE), inner(t, n, I_ORDER), 4 * n
     g, x, right = exact_part(t, n, E_SIZE), inner(t, n, step), inner(t, n, I_RIGHT)
@@ -239,7 +358,7 @@ def find_step(m, t, n, step):
     for i in range(3 * n):
         slack = m[inner(t, n, I_MISS) + i]
         for j in range(3 * n):
-            slack += softened(m, g, n, i, j) * m[x + j]
+            slack += softened(m, g, n, i, j, soft) * m[x + j]
         m[x + wide + i] = slack
 
 
@@ -276,5 +395,5 @@ def way_in_cone(x, y, z, a, b, c):
 INLINE = (inner, softened)
 KERNELS = (
     place_inside, miss, snap, middle, lay_slope, lay_right, factor_slope, find_step, way_in_cone, way, descend,
-    solve_exact,
+    nudge, into_own_cone, lay_kinks, refine, solve_exact,
 )  # fmt: skip

@@ -14,12 +14,13 @@ from math import cos, sin
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.world.exact import E_MU, E_P, E_Q, E_SIZE, PI, SOLVED, exact_part, exact_size, residual
+    from passivo.world.exact import E_MU, E_P, E_Q, E_SIZE, PI, SOLVED, exact_part, exact_size, residual, scatter
     from passivo.world.table import *
 
 MOST = 32  # contacts
 REGULAR = 1e-6  # of D_nn
-ROUNDS = 4  # times that a basis is looked for
+ROUNDS = 4  # times that a basis is looked for around the last one
+STARTS = 8  # ... and from the beginning, along another way
 POLISHES = 3
 PIVOTS = 12  # at most, for each unknown
 SMALL = 1e-8  # pivots below this are none
@@ -29,18 +30,37 @@ TIED = 1e-9  # ratios that differ by less are equal
 def solver_size(n, k):
     """Numbers that it needs beside the problem of n contacts."""
     wide = n * (2 + k)
-    return 7 * wide + 2 + wide * (wide + 2)
+    return 7 * wide + 2 + wide * (wide + 2) + 3 * n
 
 
-def solve_exact(m, t, n):
+def solve_exact(m, t, n, enough):
     """Impulses of the problem. Returns the number of pivots."""
+    p, kept = exact_part(t, n, E_P), t[AT_EXACT] + exact_size(n) + solver_size(n, t[DIRECTIONS]) - 3 * n
+    pivots, best = 0, -1.0
+    for s in range(STARTS):
+        pivots += search(m, t, n, s)
+        now = residual(m, t, n)
+        if best < 0.0 or now < best:
+            best = now
+            for i in range(3 * n):
+                m[kept + i] = m[p + i]
+        if best <= enough:
+            break
+    for i in range(3 * n):
+        m[p + i] = m[kept + i]
+    return pivots
+
+
+def search(m, t, n, s):
+    """Along one way: what z0 is multiplied with differs from row to row, and from way to way. Returns the number of
+    pivots."""
     wide = n * (2 + t[DIRECTIONS])
     shift = t[AT_EXACT] + exact_size(n)
     for i in range(wide):
         m[shift + i] = 0.0
     pivots = 0
     for _ in range(ROUNDS):
-        fill(m, t, n)
+        fill(m, t, n, s)
         pivots += pivot_on(m, t, n)
         read_solution(m, t, n)
         for _ in range(POLISHES):
@@ -105,15 +125,20 @@ def constant(m, t, n, i):
     return x * m[at] + y * m[at + 1] + z * m[at + 2]
 
 
-def fill(m, t, n):
-    """The dictionary w = q + M z + z0, regularised around the shift."""
+def cover(s, i):
+    """What z0 is multiplied with in row i: 1 along the first way, else between 1 and 2, without a pattern."""
+    return 1.0 if s == 0 else 1.0 + scatter(s, i)
+
+
+def fill(m, t, n, s):
+    """The dictionary w = q + M z + cover z0, regularised around the shift."""
     wide, shift, _, _, rows, columns, where = places(t, n)
     matrix = matrix_at(t, n)
     for i in range(wide):
         row = matrix + i * (wide + 2)
         for j in range(wide):
             m[row + j] = coefficient(m, t, n, i, j)
-        m[row + wide] = 1.0
+        m[row + wide] = cover(s, i)
         m[row + wide + 1] = constant(m, t, n, i)
         if i < n + n * t[DIRECTIONS]:
             m[row + i] += REGULAR
@@ -129,8 +154,9 @@ def pivot_on(m, t, n):
     matrix = matrix_at(t, n)
     row, least = -1, 0.0
     for i in range(wide):
-        if m[matrix + i * (wide + 2) + wide + 1] <= least:
-            row, least = i, m[matrix + i * (wide + 2) + wide + 1]
+        level = m[matrix + i * (wide + 2) + wide + 1] / m[matrix + i * (wide + 2) + wide]
+        if level <= least:
+            row, least = i, level
     if least >= 0.0:
         return 0
     column = wide
@@ -251,8 +277,8 @@ def sum_up(m, t, n):
             m[at + 2] += c * m[z + i]
 
 
-INLINE = (places, matrix_at, turned_into)
+INLINE = (solver_size, places, matrix_at, turned_into)
 KERNELS = (
     inverse, coefficient, constant, fill, pivot, comes_before, leaving, pivot_on, read_solution, polish, sum_up,
-    solve_exact,
+    cover, search, solve_exact,
 )  # fmt: skip
