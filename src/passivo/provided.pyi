@@ -77,6 +77,9 @@ MEAN_GRADIENT: int
 INPUT: int
 USED: int
 RECORDED: int
+RECORDED_SUM: int  # its integral since the last report, the mean that was reported, and over how long it goes
+RECORDED_SHOWN: int
+RECORDED_TIME: int
 RECORDED_NOISE: int  # how much of them is rounding, in units of it
 OUTPUT: int
 MEAN: int

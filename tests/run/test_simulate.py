@@ -1,5 +1,7 @@
 """`simulate`: ends where it should, records what it should, and answers bad input before it works."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -204,3 +206,42 @@ def test_engines_and_starts_are_checked():
         simulate(start=[1.0, 2.0])
     with pytest.raises(pv.InputError, match="by port"):
         simulate(inputs=[1.0])
+
+
+def ball_that_bounces():
+    world = pv.World()
+    world.add_plane(restitution=0.8)
+    world.add_body("ball", pv.Sphere(0.1), 1.0, position=(0, 0, 0.105), restitution=0.8)
+    return world
+
+
+@pytest.mark.parametrize("every", [7, 50])
+def test_kept_rows_hold_the_means_of_all_steps_between_them(every):
+    """Impacts last a step: rows of single steps would miss most of them."""
+    options = {"method": pv.PassiveMidpoint(), "step": 1e-3, "until": 0.13, "engine": "python"}
+    whole, thin = (pv.simulate(ball_that_bounces(), record_every=n, **options) for n in (1, every))
+    edges = [*range(0, 130, every), 130]
+    for name in ("contacts.number", "contacts.force", "contacts.impact", "ball.contact_force"):
+        steps = whole[name].values[1:]
+        means = [steps[a:b].mean(axis=0) for a, b in pairwise(edges)]
+        assert np.allclose(thin[name].values[1:], means, rtol=1e-12, atol=1e-15)
+    assert whole["contacts.impact"].values[1:].sum() > 1e-3 and thin.audit().ok
+
+
+def test_kept_rows_of_a_network_hold_means_and_a_sweep_keeps_the_last_step():
+    options = {"until": 0.1, "engine": "python"}
+    net = pv.Network()
+    net.add("world", ball_that_bounces(), pv.PassiveMidpoint(), step=1e-3)
+    whole, thin = (pv.simulate(net, record_every=n, **options) for n in (1, 8))
+    steps = whole["world.contacts.force"].values[1:]
+    edges = [*range(0, 100, 8), 100]
+    means = [steps[a:b].mean() for a, b in pairwise(edges)]
+    assert steps.sum() > 1.0 and np.allclose(thin["world.contacts.force"].values[1:], means, rtol=1e-12)
+    heavy = ball_that_bounces()
+    heavy.add_body("rests", pv.Sphere(0.1), 1.0, position=(1, 0, 0.1))
+    alone = pv.simulate(heavy, pv.PassiveMidpoint(), step=1e-3, until=0.1, engine="python")
+    found = pv.sweep(
+        heavy, pv.PassiveMidpoint(), step=1e-3, until=0.1, over={"ball.mass": [1.0]}, keep=["contacts.force"],
+        engine="python",
+    )  # fmt: skip
+    assert float(found["contacts.force"][0]) == alone["contacts.force"].values[-1] > 0.0

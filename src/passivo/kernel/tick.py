@@ -79,7 +79,10 @@ def tick(m, h):
         return status
     for k in range(WIDTH):
         m[MEAN + k] /= h
+    if RECORDED_COUNT > 0:
+        m[RECORDED_TIME] += h
     for k in range(RECORDED_COUNT):
+        m[RECORDED_SUM + k] += m[RECORDED + k]
         m[RECORDED + k] /= h
     book(m, h)
     return OK
@@ -99,7 +102,7 @@ def show_rows(m, at):
 
 def report(m):
     """Fill REPORT: time, the states that are kept, inputs, outputs, work per port component, the columns of each
-    account, and what the method itself records."""
+    account, and what the method itself records: its mean over the steps since the last report."""
     output(m)
     at = REPORT
     m[at] = m[TIME] + m[TIME + 1]
@@ -115,8 +118,13 @@ def report(m):
         m[at + WIDTH + k] = m[PORT_WORK + 2 * k] + m[PORT_WORK + 2 * k + 1]
     show_rows(m, at + 2 * WIDTH)
     at += 2 * WIDTH + ACCOUNTS_COUNT * LEDGER_COLUMNS
+    if RECORDED_COUNT > 0 and m[RECORDED_TIME] > 0.0:
+        for k in range(RECORDED_COUNT):
+            m[RECORDED_SHOWN + k] = m[RECORDED_SUM + k] / m[RECORDED_TIME]
+            m[RECORDED_SUM + k] = 0.0
+        m[RECORDED_TIME] = 0.0
     for k in range(RECORDED_COUNT):
-        m[at + k] = m[RECORDED + k]
+        m[at + k] = m[RECORDED_SHOWN + k]
 
 
 def look(m):

@@ -80,7 +80,8 @@ class Method(ABC):
         return model.form
 
     def recorded(self, model: Model) -> tuple[str, ...]:
-        """Quantities of its own that a run records, each a mean over the step; RECORDED holds their integrals."""
+        """Quantities of its own that a run records, each a mean over the step, or over the steps
+        between two rows that are kept; RECORDED holds their integrals."""
         return model.recorded
 
     def world_options(self) -> dict[str, int]:

@@ -267,6 +267,13 @@ class CompiledPart:
         counts = self._section("COUNTERS", len(self.method.counters))
         return {name: int(count) for name, count in zip(self.method.counters, counts)}
 
+    def report_last(self) -> None:
+        """Let the next report show what the last step recorded, not the mean since the report before."""
+        count = self.module.RECORDED_COUNT
+        self._section("RECORDED_SHOWN", count)[:] = self._section("RECORDED", count)
+        self._section("RECORDED_SUM", count)[:] = 0.0
+        self._section("RECORDED_TIME", 1)[:] = 0.0
+
     # -- changing by hand -------------------------------------------------------------------------------------------
 
     def set(self, **params: float) -> None:

@@ -191,7 +191,8 @@ class Run(Pictured):
     @cached_property
     def contacts(self) -> xr.Dataset:
         """Of a world whose bodies touch, for each step: number of contacts that press, depth, slip, sum of the normal
-        forces, sweeps, whether the guard acted, and joules of impact, friction and repair."""
+        forces, sweeps, whether the guard acted, and joules of impact, friction and repair. Where not every row is kept,
+        means over the steps since the row before."""
         import xarray as xr
 
         names = [name for name in self.recorded if name.startswith("contacts.")]

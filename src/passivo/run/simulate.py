@@ -70,7 +70,8 @@ def simulate(
     step          seconds, default 1e-3; or `Adaptive(tolerance)`: a step that follows its error, ending at `until`
     start         state name -> value; the others start at the model's minimum, or at 0
     inputs        port or signal name -> number, array, function of t, Noise, Feedback, Relation or Held; default 0
-    record_every  keep every n-th row (the last one always); all steps are booked in the ledger
+    record_every  keep every n-th row (the last one always); all steps are booked in the ledger. What steps record,
+                  such as forces of contacts and joints, is the mean over those since the row before
     allowance     joules a method with a book of its own may create and still be "booked"; default: the method's share
     engine        "numba" (machine code) or "python" (the same source as plain Python)
     progress      called now and then with (steps done, steps in all)

@@ -211,6 +211,7 @@ class PreparedModel(Prepared):
         return [rows]
 
     def refresh(self, machine: CompiledPart) -> None:
+        machine.report_last()
         machine._refresh()
 
 
@@ -259,4 +260,6 @@ class PreparedNetwork(Prepared):
         ]
 
     def refresh(self, machine: CompiledNetwork) -> None:
+        for part in machine.parts.values():
+            part.report_last()
         machine.refresh()
