@@ -30,21 +30,17 @@ TIED = 1e-9  # ratios that differ by less are equal
 def solver_size(n, k):
     """Numbers that it needs beside the problem of n contacts."""
     wide = n * (2 + k)
-    return 7 * wide + 2 + wide * (wide + 2) + 3 * n
+    return 7 * wide + 2 + wide * (wide + 2) + 3 * n + 1
 
 
 def solve_exact(m, t, n, enough):
-    """Impulses of the problem. Returns the number of pivots."""
-    p, kept = exact_part(t, n, E_P), t[AT_EXACT] + exact_size(n) + solver_size(n, t[DIRECTIONS]) - 3 * n
-    pivots, best = 0, -1.0
+    """Impulses of the problem: the best that were met on all ways. Returns the number of pivots."""
+    p, kept = exact_part(t, n, E_P), best_at(t, n)
+    m[kept + 3 * n] = -1.0
+    pivots = 0
     for s in range(STARTS):
         pivots += search(m, t, n, s)
-        now = residual(m, t, n)
-        if best < 0.0 or now < best:
-            best = now
-            for i in range(3 * n):
-                m[kept + i] = m[p + i]
-        if best <= enough:
+        if m[kept + 3 * n] <= enough:
             break
     for i in range(3 * n):
         m[p + i] = m[kept + i]
@@ -54,8 +50,7 @@ def solve_exact(m, t, n, enough):
 def search(m, t, n, s):
     """Along one way: what z0 is multiplied with differs from row to row, and from way to way. Returns the number of
     pivots."""
-    wide = n * (2 + t[DIRECTIONS])
-    shift = t[AT_EXACT] + exact_size(n)
+    wide, shift, z, _, _, _, _ = places(t, n)
     for i in range(wide):
         m[shift + i] = 0.0
     pivots = 0
@@ -63,15 +58,34 @@ def search(m, t, n, s):
         fill(m, t, n, s)
         pivots += pivot_on(m, t, n)
         read_solution(m, t, n)
-        for _ in range(POLISHES):
-            polish(m, t, n)
-            read_solution(m, t, n)
-        sum_up(m, t, n)
-        if residual(m, t, n) <= 0.1 * SOLVED:
-            break
-        for i in range(n + n * t[DIRECTIONS]):
-            m[shift + i] = m[shift + wide + i]
+        for left in range(POLISHES, -1, -1):
+            if keep_best(m, t, n) <= 0.1 * SOLVED:
+                return pivots
+            # of a redundant basis polishing makes something else: every other way does not go on from that
+            if left == (POLISHES if s % 2 == 0 else 0):
+                for i in range(n + n * t[DIRECTIONS]):
+                    m[shift + i] = m[z + i]
+            if left > 0:
+                polish(m, t, n)
+                read_solution(m, t, n)
     return pivots
+
+
+def best_at(t, n):
+    """Where the best impulses so far are kept, and behind them by how much they miss the law."""
+    return t[AT_EXACT] + exact_size(n) + solver_size(n, t[DIRECTIONS]) - 3 * n - 1
+
+
+def keep_best(m, t, n):
+    """Keep the present solution if it is the best. By how much it misses the law."""
+    p, kept = exact_part(t, n, E_P), best_at(t, n)
+    sum_up(m, t, n)
+    now = residual(m, t, n)
+    if m[kept + 3 * n] < 0.0 or now < m[kept + 3 * n]:
+        m[kept + 3 * n] = now
+        for i in range(3 * n):
+            m[kept + i] = m[p + i]
+    return now
 
 
 def places(t, n):
@@ -277,8 +291,8 @@ def sum_up(m, t, n):
             m[at + 2] += c * m[z + i]
 
 
-INLINE = (solver_size, places, matrix_at, turned_into)
+INLINE = (solver_size, best_at, places, matrix_at, turned_into)
 KERNELS = (
     inverse, coefficient, constant, fill, pivot, comes_before, leaving, pivot_on, read_solution, polish, sum_up,
-    cover, search, solve_exact,
+    cover, keep_best, search, solve_exact,
 )  # fmt: skip
