@@ -738,7 +738,7 @@ def test_multipliers_are_recorded_saved_and_audited(method, tmp_path):
     again.arrays["recorded"][7, 0] *= 1.001
     assert any("recorded upper" in finding for finding in again.audit().findings)
     thin = simulated(method, 0.01, 0.3, x, [0.4, -0.3], record_every=7)
-    assert thin["upper"][1] == run["upper"][7] and thin.audit().ok
+    assert float(thin["upper"][1]) == pytest.approx(float(run["upper"][1:8].mean()), rel=1e-12) and thin.audit().ok
 
 
 def test_a_hanging_chain_carries_its_weight():
