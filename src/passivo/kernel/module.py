@@ -111,10 +111,11 @@ def _literal(value: Any) -> str:
 
 
 def numbers_of(*modules: Any) -> dict[str, Any]:
-    """The capital constants of kernel files, to be repeated in the generated module."""
-    return {
-        name: value
-        for module in modules
-        for name, value in vars(module).items()
-        if name.isupper() and isinstance(value, int | float) and not isinstance(value, bool)
-    }
+    """The capital constants of kernel files, to be repeated in the generated module: one flat room of names."""
+    numbers: dict[str, Any] = {}
+    for module in modules:
+        for name, value in vars(module).items():
+            if name.isupper() and isinstance(value, int | float) and not isinstance(value, bool):
+                known = numbers.setdefault(name, value)
+                assert known == value, f"{name} is {known} and, in {module.__name__}, {value}: give one another name"
+    return numbers

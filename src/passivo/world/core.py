@@ -24,6 +24,8 @@ from passivo.world import (
     debit,
     exact,
     fields,
+    firm,
+    hold,
     inertias,
     interior,
     joint_books,
@@ -40,7 +42,7 @@ from passivo.world import (
 
 FILES = (
     poses, ties, trees, taut, routes, cords, assemblies, bending, blocks, inertias, surfaces, collide, fields, contacts,
-    joint_books, books, debit, repair, advance,
+    joint_books, books, debit, repair, firm, hold, advance,
 )  # fmt: skip
 SOLVERS = {"sweeps": (), "lemke": (exact, lemke), "interior": (exact, interior)}
 CALLED = {  # entry -> arguments after the memory and the table, and what it returns
@@ -72,12 +74,13 @@ def core_text(engine: str, solver: str) -> str:
     inner = Piece(numbers_of(table, cord_table, tick, *files), (), [kernel for file in files for kernel in file.INLINE])
     kernels = [kernel for file in files for kernel in (*file.KERNELS, *getattr(file, "ENTRIES", ()))]
     beams, rest = beam_pieces()
-    kernels = {kernel.__name__: kernel for kernel in kernels}.values()
+    named = {kernel.__name__: kernel for kernel in kernels}
+    assert len(kernels) - len(named) == len(SOLVERS[solver][:1]), "two kernels of one name"  # but for `impulses`
     return assemble(
         "The step of worlds",
         engine,
         [inner, beams],
-        [*rest, *kernels],
+        [*rest, *named.values()],
         cores.HEADER + HEADER if engine == "numba" else PLAIN_HEADER,
     )
 

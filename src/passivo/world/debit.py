@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from passivo.world.table import *
     from passivo.world.ties import measure, rate
 
-MOST = 0.1  # share of the energy of a mechanism that a step may take from it, or give it
+MOST_LEAK = 0.1  # share of the energy of a mechanism that a step may take from it, or give it
 
 
 def debit(m, t, h):
@@ -62,7 +62,7 @@ def settle_leak(m, t, c, row, leak):
         u, v, w = inertia(m, p + INERTIA, m[at + 3], m[at + 4], m[at + 5])
         twice += m[at + 3] * u + m[at + 4] * v + m[at + 5] * w
     tank = t[AT_NEXT] + t[TANK_STATE]
-    if 2.0 * abs(leak) <= MOST * twice:
+    if 2.0 * abs(leak) <= MOST_LEAK * twice:
         share = sqrt(1.0 - 2.0 * leak / twice)
         for i in range(count):
             at = speed_of(t, first + 2 * i)

@@ -16,10 +16,10 @@ from math import isfinite, sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.world.exact import E_MU, E_P, E_Q, E_SIZE, E_U, SOLVED, exact_part, exact_size, residual, scatter
+    from passivo.world.exact import E_GRAM, E_MU, E_P, E_Q, E_U, SOLVED, exact_part, exact_size, residual, scatter
     from passivo.world.table import *
 
-MOST = 32  # contacts
+MOST_TOUCHES = 32  # contacts
 SOFT = (
     1e-6  # of D_nn, in Newton's slope alone: redundant contacts leave it regular. Less of it, and as much of τ, where
 )
@@ -182,7 +182,7 @@ def into_own_cone(m, p, mu):
 def lay_kinks(m, t, n, firm):
     """The matrix and right hand side of that step: whether each contact is open, sticks or slides where it stands now.
     u is what `residual` left."""
-    g, matrix, wide, right = exact_part(t, n, E_SIZE), inner(t, n, I_SIZE), 4 * n, inner(t, n, I_RIGHT)
+    g, matrix, wide, right = exact_part(t, n, E_GRAM), inner(t, n, I_SIZE), 4 * n, inner(t, n, I_RIGHT)
     for i in range(wide * wide):
         m[matrix + i] = 0.0
     for i in range(n):
@@ -228,7 +228,7 @@ def place_inside(m, t, n, out):
 
 def miss(m, t, n):
     """G p + q − w."""
-    g, q = exact_part(t, n, E_SIZE), exact_part(t, n, E_Q)
+    g, q = exact_part(t, n, E_GRAM), exact_part(t, n, E_Q)
     p, w, missed = inner(t, n, I_P), inner(t, n, I_W), inner(t, n, I_MISS)
     for i in range(3 * n):
         m[missed + i] = m[q + i] - m[w + i]
@@ -264,7 +264,7 @@ def middle(m, t, n, step, share):
 
 def lay_slope(m, t, n, soft):
     """Newton's matrix: of each contact the rows of p_n w_n and mu p_n w_t + γ p_t; last those of mu p_n γ + p_t·w_t."""
-    g, matrix, wide = exact_part(t, n, E_SIZE), inner(t, n, I_SIZE), 4 * n
+    g, matrix, wide = exact_part(t, n, E_GRAM), inner(t, n, I_SIZE), 4 * n
     for i in range(wide * wide):
         m[matrix + i] = 0.0
     for i in range(n):
@@ -342,7 +342,7 @@ def factor_slope(m, t, n):
 def find_step(m, t, n, step, soft):
     """A step of p and γ from the right hand side, and of w."""
     matrix, order, wide = inner(t, n, I_SIZE), inner(t, n, I_ORDER), 4 * n
-    g, x, right = exact_part(t, n, E_SIZE), inner(t, n, step), inner(t, n, I_RIGHT)
+    g, x, right = exact_part(t, n, E_GRAM), inner(t, n, step), inner(t, n, I_RIGHT)
     for i in range(wide):
         m[x + i] = m[right + i]
     for k in range(wide):

@@ -14,10 +14,10 @@ from math import cos, sin
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from passivo.world.exact import E_MU, E_P, E_Q, E_SIZE, PI, SOLVED, exact_part, exact_size, residual, scatter
+    from passivo.world.exact import E_GRAM, E_MU, E_P, E_Q, PI, SOLVED, exact_part, exact_size, residual, scatter
     from passivo.world.table import *
 
-MOST = 32  # contacts
+MOST_TOUCHES = 32  # contacts
 REGULAR = 1e-6  # of D_nn
 ROUNDS = 4  # times that a basis is looked for around the last one
 STARTS = 8  # ... and from the beginning, along another way
@@ -102,7 +102,7 @@ def matrix_at(t, n):
 
 def coefficient(m, t, n, i, j):
     """Of the matrix of the complementarity problem as it is. Unknowns: p_n of all, β of all, γ of all."""
-    k, g, friction = t[DIRECTIONS], exact_part(t, n, E_SIZE), exact_part(t, n, E_MU)
+    k, g, friction = t[DIRECTIONS], exact_part(t, n, E_GRAM), exact_part(t, n, E_MU)
     last = n + n * k
     if j >= last:
         return 1.0 if n <= i < last and (i - n) // k == j - last else 0.0
