@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     passivo run oscillator --set k=1e4 --set start.q=0.1 --input "force=sin(t)"
     passivo run pendulum --input "torque={feedback: -0.05*atan(y)}" --out brake
     passivo run mass --input "force={noise: 2.0}" --seed 7 --json
-    passivo run arm.urdf --coordinates maximal --no-contact
     passivo run --write-template pendulum
     passivo run pendulum.yaml
     passivo run --list
