@@ -38,7 +38,7 @@ def boxes(count, seed, height=0.1, speed=0.0, turning=0.0, friction=0.5, restitu
 SCENES = {
     "dropped flat": (lambda: boxes(1, 0, 0.1), 130, 12),
     "sliding to rest": (lambda: boxes(1, 1, 0.05, speed=0.15, friction=0.3), 80, 20),
-    "tumbling": (lambda: boxes(1, 2, 0.13, speed=0.7, turning=3.0, restitution=0.3), 200, 6),
+    "tumbling": (lambda: boxes(1, 2, 0.13, speed=0.7, turning=3.0, restitution=0.3), 400, 6),
     "three": (lambda: boxes(3, 3, 0.05), 40, 6),
     "three askew": (lambda: boxes(3, 4, 0.15, speed=0.1, turning=0.5), 170, 12),
 }
@@ -58,7 +58,7 @@ class Problem:
         self.m = np.zeros(exact.exact_size(self.n) + file.solver_size(self.n, directions))
         self.part(exact.E_MU, 1)[:], self.part(exact.E_UNIT, 1)[:] = mu, 1.0
         self.part(exact.E_Q, 3)[:] = np.ravel(q)
-        self.m[self.n * exact.E_SIZE :][: 9 * self.n**2] = np.ravel(G)
+        self.m[self.n * exact.E_GRAM :][: 9 * self.n**2] = np.ravel(G)
 
     def part(self, what, size):
         return self.m[self.n * what : self.n * (what + size)]

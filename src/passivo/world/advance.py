@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from passivo.kernel.tick import NOT_FINITE, OK, UNCONVERGED
-    from passivo.world.assemblies import burdened, follow
+    from passivo.world.assemblies import begin_pass, burdened, follow, hurry
     from passivo.world.bending import begin_beams, bend_beams, book_beams, place_points
     from passivo.world.blocks import eliminate
     from passivo.world.books import book_bodies, book_ports, book_ties, tell_ties, world_difference
-    from passivo.world.collide import find_contacts, remember_contacts
-    from passivo.world.contacts import press, touch
+    from passivo.world.collide import expect, find_contacts, outran, remember_contacts
+    from passivo.world.contacts import guard, press, touch
     from passivo.world.cords import book_cords, gather_cords, lay_cords, move_cords, settle_cords, tell_cords
     from passivo.world.debit import debit
+    from passivo.world.hold import hold
     from passivo.world.inertias import (
         arrive_assemblies,
         begin_assemblies,
@@ -33,15 +34,17 @@ if TYPE_CHECKING:
     )
     from passivo.world.joint_books import book_joints
     from passivo.world.poses import frames, inertia, spin_on, twist
-    from passivo.world.repair import book_contacts, hold, repair, steps_of, tell_contacts, tell_noise
+    from passivo.world.repair import book_contacts, repair, steps_of, tell_contacts, tell_noise
     from passivo.world.table import *
     from passivo.world.ties import add_bend, add_block, add_end, lay_ties, measure, present_rate, rate, slope
     from passivo.world.trees import swing
 
-MOST_PASSES = 40
+MOST_PASSES = 100
 TOUCHING_PASSES = 3  # after these impulses stay, and only what ties pull comes to rest
+SHRINKS = 4  # after which impulses that would do work are given up
 CLOSE = 1e-15  # of V̂, from one pass to the next
 NEAR = 1e-16  # the same in metres and radians of a step
+SEARCHES = 4  # for contacts
 ENOUGH = 3.0  # steps that foretell the turn of the next one
 SURPRISE = 1e-3  # radians by which the turn may be another than foretold before joints are made anew
 ROUGH = 1e4  # by how much coarser both may be where rounding lets it come no closer
@@ -277,7 +280,9 @@ def solve(m, t, h):
         at = t[AT_ROWS] + k * R_SIZE
         measure(m, t, t[TIE_TABLE] + k * T_SIZE, t[AT_STATE], F_TURN, at + R_PSI)
     lay_cords(m, t)
+    known, shrunk = 0, 0
     for p in range(MOST_PASSES):
+        begin_pass(m, t)
         twist(m, t, h)
         lay_ties(m, t, h, p > resolves)
         gather_bodies(m, t, h)
@@ -304,14 +309,17 @@ def solve(m, t, h):
         if p == resolves == 0 and t[CONTACTS] > 0 and t[TIES] > 0 and h * surprise(m, t) > SURPRISE:
             resolves = 1
         moved = max(settle(m, t, h), settle_cords(m, t) / (NEAR / h))
-        if t[MECHANISMS] > 0:
-            swing(m, t, h)
-            take_twists(m, t)
         m[t[AT_PASSES]] = p + 1.0
         if not isfinite(moved):
             return NOT_FINITE
-        rests = moved <= 1.0 or (moved <= ROUGH and moved > 0.5 * before)
-        if rests or (p >= resolves and not follows):
+        rests = moved <= 1.0 or (moved <= ROUGH and moved > 0.5 * before) or (p >= resolves and not follows)
+        if rests and touching and p >= TOUCHING_PASSES and guard(m, t, shrunk >= SHRINKS):
+            shrunk, known, rests = shrunk + 1, 0, False  # other ways of mechanisms than those that the guard saw before
+        if t[MECHANISMS] > 0:
+            known = hurry(m, t, known) if p > TOUCHING_PASSES and not rests else 0
+            swing(m, t, h)
+            take_twists(m, t)
+        if rests:
             return OK
         before = moved
     return UNCONVERGED
@@ -346,7 +354,7 @@ def move(m, t, h):
                 m[new + A + k] = apart * (m[new + S + k] - m[old + S + k])
     if t[MECHANISMS] > 0:
         move_assemblies(m, t, h)
-        move_cords(m, t, h)
+    move_cords(m, t, h)
     place_points(m, t, t[AT_NEXT])
 
 
@@ -370,14 +378,18 @@ def world_advance(m, t, h):
     """One step of a world, booked into WORK, MEAN, LOST, RECEIVED, CHANGE and SCALE."""
     for k in range(t[INPUTS]):
         m[t[AT_USED] + k] = m[t[AT_INPUT] + k]
-    status = begin(m, t, h)
-    if status == OK:
-        status = begin_beams(m, t, h)
-    if status == OK and t[CONTACTS]:
-        status = find_contacts(m, t, h)
-    if status != OK:
-        return status
-    status = solve(m, t, h)
+    for search in range(SEARCHES):  # again where one is pushed or hit so that it goes farther than contacts were sought
+        status = begin(m, t, h)
+        if status == OK:
+            status = begin_beams(m, t, h)
+        if status == OK and t[CONTACTS]:
+            if search == 0:
+                expect(m, t, h)
+            status = find_contacts(m, t, h)
+        if status == OK:
+            status = solve(m, t, h)
+        if status != OK or t[CONTACTS] == 0 or not outran(m, t, h):
+            break
     m[t[AT_PASSES] + 1] += m[t[AT_PASSES]]
     if status != OK:
         return status
@@ -387,7 +399,7 @@ def world_advance(m, t, h):
         m[t[AT_NEXT] + t[TANK_STATE]] = m[t[AT_STATE] + t[TANK_STATE]]
         if m[t[AT_TALLY] + N_TOUCHES] > 0.0:
             if t[SCHEME] == MIDPOINT:
-                hold(m, t)
+                hold(m, t, h)
             book_contacts(m, t, h)
         if t[SCHEME] == MIDPOINT:
             debit(m, t, h)

@@ -22,7 +22,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.world.blocks import respond
     from passivo.world.collide import touch_size
+    from passivo.world.contacts import room
     from passivo.world.cords import add_cords
+    from passivo.world.inertias import row_of
     from passivo.world.table import *
 
 
@@ -131,6 +133,47 @@ def keep_rates(m, t):
             m[t[a + A_RATE] + i] = m[t[a + A_ANSWER] + i]
 
 
+def begin_pass(m, t):
+    """The unknowns of mechanisms that a pass begins with."""
+    for k in range(t[MECHANISMS]):
+        a = t[ASSEMBLY_TABLE] + k * A_SIZE
+        for i in range(t[a + A_WIDTH]):
+            m[row_of(t, a, M_FROM) + i] = m[t[a + A_RATE] + i]
+
+
+def hurry(m, t, known):
+    """RATE to begin the next pass with: where passes lead to, by the last three (Anderson's acceleration). A light limb
+    that a large impulse turns goes to and fro by more than it was off, and would never come to rest by itself.
+
+    known   how many changes from pass to pass are known; returned for the next time
+    """
+    a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0
+    for k in range(t[MECHANISMS]):
+        one = t[ASSEMBLY_TABLE] + k * A_SIZE
+        for i in range(t[one + A_WIDTH]):
+            way = m[t[one + A_RATE] + i] - m[row_of(t, one, M_FROM) + i]
+            x, y = way - m[row_of(t, one, M_OFF) + i], m[row_of(t, one, M_OFF_LESS) + i]
+            a += x * x
+            b += x * y
+            c += y * y
+            e += x * way
+            f += y * way
+    first, second = 0.0, 0.0
+    if known > 1 and a * c - b * b > 1e-9 * a * c:
+        first, second = (e * c - f * b) / (a * c - b * b), (f * a - e * b) / (a * c - b * b)
+    elif known > 0 and a > 0.0:
+        first = e / a
+    for k in range(t[MECHANISMS]):
+        one = t[ASSEMBLY_TABLE] + k * A_SIZE
+        for i in range(t[one + A_WIDTH]):
+            came, off, rate = row_of(t, one, M_CAME) + i, row_of(t, one, M_OFF) + i, t[one + A_RATE] + i
+            on, less = row_of(t, one, M_CAME_ON) + i, row_of(t, one, M_OFF_LESS) + i
+            last, way, older = m[rate], m[rate] - m[row_of(t, one, M_FROM) + i], m[on]
+            m[on], m[less], m[rate] = last - m[came], way - m[off], last - first * (last - m[came]) - second * older
+            m[came], m[off] = last, way
+    return known + 1
+
+
 def burdened(m, t):
     """Whether anything acts on a member of a mechanism: what it does follows the turn, and has to come to rest with
     it."""
@@ -148,7 +191,7 @@ def burdened(m, t):
 
 def follow(m, t, h):
     """RATE with the answer of assemblies to the impulses of contacts, as V̂ of their members has it already."""
-    vector, count = t[AT_FREE] + 6 * t[BODIES], int(m[t[AT_TALLY] + N_TOUCHES])
+    vector, count = room(t, V_ANSWER), int(m[t[AT_TALLY] + N_TOUCHES])
     for i in range(6 * t[BODIES]):
         m[vector + i] = 0.0
     for k in range(count):
@@ -192,6 +235,6 @@ def first_assembly(t, c):
 
 INLINE = (member_of,)
 KERNELS = (
-    is_bare, condense_block, draw_in, condense, spread_out, keep_rates, burdened, push_members, first_assembly,
-    respond_all, follow,
+    is_bare, condense_block, draw_in, condense, spread_out, keep_rates, begin_pass, hurry, burdened,
+    push_members, first_assembly, respond_all, follow,
 )  # fmt: skip

@@ -19,8 +19,37 @@ if TYPE_CHECKING:
 
 AHEAD = 1.5  # margin of geoms, in ways of their bodies in a step
 LEAST_MARGIN = 1e-4
+TWINS = 1e-6  # metres between contacts that are one
+NO_GAP = 1e-6  # metres that are none: no motion closes four corners of a face that are a little apart each
 SAME_PLACE = 5e-3  # by how much a contact may move on its body and be known again
 SHARE_OF_SLOW = 2.0  # speeds below this many times what gravity brings in a step do not bounce
+
+
+def expect(m, t, h):
+    """As fast as bodies may go in the step that begins, at their outside: by their velocities, and as they fall."""
+    g = t[AT_PARAM]
+    fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
+    for c in range(t[BODIES]):
+        s = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
+        m[t[AT_SPEEDS] + c] = outside(m, s + V, m[t[AT_REACH] + c]) + fall
+
+
+def outside(m, v, reach):
+    """The speed of the outside of a body."""
+    line = m[v] * m[v] + m[v + 1] * m[v + 1] + m[v + 2] * m[v + 2]
+    turn = m[v + 3] * m[v + 3] + m[v + 4] * m[v + 4] + m[v + 5] * m[v + 5]
+    return sqrt(line) + reach * sqrt(turn)
+
+
+def outran(m, t, h):
+    """Whether a body moves farther in this step than contacts were looked for. It is then expected to."""
+    found = False
+    for c in range(t[BODIES]):
+        speed = outside(m, t[AT_FRAMES] + c * F_SIZE + F_HAT, m[t[AT_REACH] + c])
+        if h * speed > AHEAD * h * m[t[AT_SPEEDS] + c] + LEAST_MARGIN:
+            m[t[AT_SPEEDS] + c] = speed
+            found = True
+    return found
 
 
 def find_contacts(m, t, h):
@@ -28,6 +57,8 @@ def find_contacts(m, t, h):
     tally, bridge = t[AT_TALLY], t[AT_BRIDGE]
     for k in range(2, N_SIZE):
         m[tally + k] = 0.0
+    for k in range(int(m[tally + N_PAST])):
+        m[t[AT_PAST] + k * PAST_SIZE + 8] = 1.0
     place_bodies(m, t, h)
     model, data = int(m[bridge + B_MODEL]), int(m[bridge + B_DATA])
     dropped = integers_at(int(m[bridge + B_DROPPED]))
@@ -40,20 +71,42 @@ def find_contacts(m, t, h):
     found = doubles_at(int(m[bridge + B_CONTACTS]))
     pairs = integers_at(int(m[bridge + B_CONTACTS]))
     stride = int(m[bridge + B_STRIDE])
+    kept = 0
     for k in range(count):
-        at, one = t[AT_TOUCHES] + k * touch_size(t), k * stride
+        at, one = t[AT_TOUCHES] + kept * touch_size(t), k * stride
         first, second = pairs[2 * one + int(m[bridge + B_PAIR])], pairs[2 * one + int(m[bridge + B_PAIR]) + 1]
+        place = one + int(m[bridge + B_POS])
         m[at + K_FIRST], m[at + K_SECOND] = float(first), float(second)
+        for i in range(3):
+            m[at + K_PLACE + i] = found[place + i]
+        if k > 0 and is_twin(m, t, kept):
+            continue
         m[at + K_GAP] = found[one + int(m[bridge + B_DIST])]
         for i in range(9):
             m[at + K_FRAME + i] = found[one + int(m[bridge + B_FRAME]) + i]
-        place = one + int(m[bridge + B_POS])
         lay_contact(m, t, h, at, found[place], found[place + 1], found[place + 2])
-    count = add_fields(m, t, h, count)
+        kept += 1
+    count = add_fields(m, t, h, kept)
     if count < 0:
         return CROWDED
     m[tally + N_TOUCHES] = float(count)
     return OK
+
+
+def is_twin(m, t, k):
+    """Whether the k-th contact is where another of its two geoms is: edges that nearly fall on each other cross twice
+    at a corner."""
+    at = t[AT_TOUCHES] + k * touch_size(t)
+    for i in range(k - 1, -1, -1):
+        other = t[AT_TOUCHES] + i * touch_size(t)
+        if m[other + K_FIRST] != m[at + K_FIRST] or m[other + K_SECOND] != m[at + K_SECOND]:
+            return False
+        far = 0.0
+        for j in range(3):
+            far = max(far, abs(m[other + K_PLACE + j] - m[at + K_PLACE + j]))
+        if far <= TWINS:
+            return True
+    return False
 
 
 def touch_size(t):
@@ -66,16 +119,11 @@ def place_bodies(m, t, h):
     poses = doubles_at(int(m[bridge + B_QPOS]))
     margins = doubles_at(int(m[bridge + B_MARGINS]))
     wide = doubles_at(int(m[bridge + B_BODY_MARGINS]))
-    g = t[AT_PARAM]
-    fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     for c in range(t[BODIES]):
         s = t[AT_STATE] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE]
         for k in range(7):
             poses[7 * c + k] = m[s + k]
-        x, y, z = m[s + V], m[s + V + 1], m[s + V + 2]
-        p, q, r = m[s + W], m[s + W + 1], m[s + W + 2]
-        speed = sqrt(x * x + y * y + z * z) + m[t[AT_REACH] + c] * sqrt(p * p + q * q + r * r)
-        wide[1 + c] = m[bridge + B_SHARE] * (AHEAD * h * (speed + fall) + LEAST_MARGIN)
+        wide[1 + c] = m[bridge + B_SHARE] * (AHEAD * h * m[t[AT_SPEEDS] + c] + LEAST_MARGIN)
     for k in range(t[GEOMS]):
         body = t[t[GEOM_TABLE] + k]
         margins[k] = wide[1 + body] if body >= 0 else 0.0
@@ -110,18 +158,49 @@ def lay_contact(m, t, h, at, x, y, z):
                 m[row + 3 + j] = sign * (m[turn + j] * u + m[turn + 3 + j] * v + m[turn + 6 + j] * w)
         for j in range(6):
             closing -= m[jacobian + j] * m[s + V + j]
+    m[at + K_BENDS] = 1.0 if on_beam(t, a) or on_beam(t, b) else 0.0
+    lay_law(m, t, h, at, closing)
+
+
+def lay_law(m, t, h, at, closing):
+    """The law of impact of a contact that closes at a speed: its c, and what it is held to at the end of the step.
+
+    Its motion in the step ends at the surface at the latest, so that nothing sinks in, however fast: c is what brings e
+    by itself, or gap/h where that is less. What V⁺ has too much then, `hold` takes out, and friction is that of what is
+    left of the impulse.
+    """
     g = t[AT_PARAM]
-    m[at + K_MU], bounce = surface_of(m, t, first, second)
+    m[at + K_MU], bounce = surface_of(m, t, int(m[at + K_FIRST]), int(m[at + K_SECOND]))
     fall = h * sqrt(m[g] * m[g] + m[g + 1] * m[g + 1] + m[g + 2] * m[g + 2])
     if bounce < 1.0 and closing < SHARE_OF_SLOW * fall:
         bounce = 0.0
-    m[at + K_RESTS] = 1.0 if bounce == 0.0 else 0.0
-    midpoint = t[SCHEME] == MIDPOINT  # what is solved with velocities at the end of the step collides plastically
-    m[at + K_BOUNCE] = 0.5 * (1.0 - bounce) * max(0.0, closing) if midpoint else 0.0
-    if recall(m, t, at):
+    met, room = recall(m, t, at), m[at + K_GAP] / h if m[at + K_GAP] > NO_GAP else 0.0
+    if met:
         m[at + K_ARMED], m[at + K_RUBS] = 1.0, 1.0
-        if bounce == 0.0 or not midpoint:  # what rests closes a gap: on midpoints in two steps, and stands still then
-            m[at + K_BOUNCE] = max(m[at + K_BOUNCE], (0.5 if midpoint else 1.0) * m[at + K_GAP] / h)
+    closing = max(0.0, closing)
+    m[at + K_BOUNCE], m[at + K_RESTS], m[at + K_AFTER] = 0.0, 1.0 if bounce == 0.0 else 0.0, 0.0
+    if t[SCHEME] != MIDPOINT:  # what is solved with velocities at the end of the step collides plastically
+        m[at + K_BOUNCE] = room if met else 0.0
+        return
+    loses = 0.5 * (1.0 - bounce) * closing
+    if m[at + K_BENDS] > 0.0:
+        m[at + K_BOUNCE] = max(loses, 0.5 * room) if met and bounce == 0.0 else loses
+        return
+    m[at + K_BOUNCE] = room if met and bounce == 0.0 else min(loses, room)  # what rests closes its gap
+    if loses > m[at + K_BOUNCE]:
+        m[at + K_AFTER] = bounce * closing
+        m[at + K_MU] *= (closing + 0.5 * fall - loses) / (closing + 0.5 * fall - m[at + K_BOUNCE])
+
+
+def on_beam(t, c):
+    """Whether a body hangs together with a beam, whose motion is not its points'."""
+    if t[BEAMS] == 0 or c < 0:
+        return False
+    first, count = t[t[COMPONENT_TABLE] + 2 * c], t[t[COMPONENT_TABLE] + 2 * c + 1]
+    for i in range(count):
+        if t[t[CARRIER_TABLE] + t[first + 2 * i + 1] * C_SIZE + C_PARAM] < 0:
+            return True
+    return False
 
 
 def recall(m, t, at):
@@ -184,5 +263,7 @@ def remember_contacts(m, t):
     m[t[AT_TALLY] + N_PAST] = float(kept)
 
 
-INLINE = (touch_size, into_cone)
-KERNELS = (place_bodies, recall, lay_contact, find_contacts, remember_contacts)
+INLINE = (touch_size, into_cone, outside)
+KERNELS = (
+    expect, outran, is_twin, place_bodies, recall, on_beam, lay_law, lay_contact, find_contacts, remember_contacts,
+)  # fmt: skip

@@ -19,15 +19,16 @@ if TYPE_CHECKING:
     from passivo.kernel.tick import OK
     from passivo.world.assemblies import member_of
     from passivo.world.blocks import divide, respond
-    from passivo.world.collide import touch_size
+    from passivo.world.collide import into_cone, touch_size
+    from passivo.world.firm import MOST_STEPS, seek
     from passivo.world.table import *
 
 MOST_SWEEPS = 20  # there and back
-MOST_CHANGED = 200  # the same where bodies hang together and what they touch changes: impacts settle slowly there
-SETTLED = 1e-8  # m/s
+EACH = 3  # of these, what presses is solved together once
+SETTLED = 5e-8  # m/s
+STEADY = 1e-2
 SLIDES = 3  # passes for the direction of a slide
 YIELDING = 1e-9  # of D more: joints may leave no way at all in a direction. It takes energy, never gives any
-FARTHER = 4.0  # how much longer (squared) a way of the sweeps may get before what is known of them is forgotten
 
 
 def lay_columns(m, t, h):
@@ -59,7 +60,7 @@ def lay_column(m, t, h, at):
                 divide(m, t[AT_BLOCKS] + 36 * c, vector)
                 add_yield(m, at + K_D + i, jacobian, vector)
                 continue
-            vectors = t[AT_FREE] + 6 * t[BODIES]
+            vectors = room(t, V_ANSWER)
             clear(m, t, c, vectors)
             put(m, vectors + 6 * c, jacobian + 6 * i, h)
             if together:
@@ -207,13 +208,19 @@ def slide(m, at, mu, u, v, w, y, z):
     if size == 0.0:
         return -u / m[d], 0.0, 0.0
     e, f = e / size, f / size
-    for _ in range(SLIDES):
+    for k in range(2 * SLIDES):
         normal = m[d] + mu * (m[d + 1] * e + m[d + 2] * f)
         if normal <= 0.0:
             break
         x = -u / normal
         across = v + x * (m[d + 3] + mu * (m[d + 4] * e + m[d + 5] * f))
         along = w + x * (m[d + 6] + mu * (m[d + 7] * e + m[d + 8] * f))
+        with_it = across * e + along * f > 0.0
+        if k >= SLIDES and not with_it:
+            break
+        if k == SLIDES - 1 and with_it:  # friction along the slip reproduces itself, but it is none: the other way
+            e, f = -e, -f
+            continue
         p = mu * x * e - across / m[at + K_LAMBDA]
         q = mu * x * f - along / m[at + K_LAMBDA]
         size = sqrt(p * p + q * q)
@@ -249,7 +256,7 @@ def touch(m, t, h):
     status = impulses(m, t, h, count)
     if status == OK:
         answer_all(m, t, count)  # once more from the start: what rounding left of so many answers is gone
-        guard(m, t, count)
+        guard(m, t, False)
     return status
 
 
@@ -259,39 +266,100 @@ def impulses(m, t, h, count):
     A contact that is new rubs from the second pair of sweeps on. Otherwise the first to be visited would carry all of
     the weight and be held by friction, and that would stay as a tension between the corners of a face, near the edge of
     their cones, where sweeps settle slowly.
+
+    Sweeps soon know which contacts press and which slide, but how a tower shares its weight out settles slowly. So
+    between them all that press or stick are solved together (`firm.py`); what leaves its cone by that goes back.
+
+    Impulses that move nothing may wander on at a constant speed: where each corner of a face has a c of its own, no
+    motion fits all of them. Then V̂ is as good as it gets.
     """
-    tally = t[AT_TALLY]
+    tally, good, before = t[AT_TALLY], True, 0.0
     answer_all(m, t, count)
-    known, before = 0, 0.0
-    most = MOST_CHANGED if t[SPAN] > 1 and is_changed(m, t, count) else MOST_SWEEPS
-    for s in range(most):
+    for s in range(MOST_SWEEPS):
         fresh = 0.0
         for k in range(count):
-            at = t[AT_TOUCHES] + k * touch_size(t)
-            fresh = max(fresh, 1.0 - m[at + K_RUBS])
-            for i in range(3):
-                m[at + K_TO + i] = m[at + K_P + i]
+            fresh = max(fresh, 1.0 - m[t[AT_TOUCHES] + k * touch_size(t) + K_RUBS])
+        for i in range(6 * t[BODIES]):
+            m[room(t, V_ENDS) + i] = m[t[AT_RIGHT] + i]
         moved = sweep(m, t, h, count)
         m[tally + N_SWEEPS] += 2.0
         if fresh > 0.0:
             for k in range(count):
                 m[t[AT_TOUCHES] + k * touch_size(t) + K_RUBS] = 1.0
             continue
-        if moved <= SETTLED or s == most - 1:
+        wanders = s > EACH and abs(moved - before) <= STEADY * moved and way_of(m, t) <= STEADY * moved
+        m[tally + N_SETTLED] = 1.0 if moved <= SETTLED else 0.0
+        if moved <= SETTLED or wanders or s == MOST_SWEEPS - 1:
             break
-        known, before = look_ahead(m, t, count, known, before)
+        if good and s % EACH == EACH - 1:
+            good = together(m, t, count)
+        before = moved
     return OK
 
 
-def is_changed(m, t, count):
-    """Whether other contacts touch than those that pressed in the last step."""
-    known = 0.0
+def way_of(m, t):
+    """How far the last two sweeps moved V̂, in m/s at the outside of the body that went farthest."""
+    most = 0.0
+    for c in range(t[BODIES]):
+        v, start = t[AT_RIGHT] + 6 * c, room(t, V_ENDS) + 6 * c
+        for n in range(6):
+            way = abs(m[v + n] - m[start + n])
+            most = max(most, way if n < 3 else m[t[AT_REACH] + c] * way)
+    return most
+
+
+def together(m, t, count):
+    """One solution for all contacts that press, as if they went on doing so, and for the slip of those that stick. It
+    is taken back where it leads away from a solution: then other contacts press. Whether it was good."""
+    v, before, height = t[AT_RIGHT], room(t, V_ENDS), height_of(m, t, count)
     for k in range(count):
         at = t[AT_TOUCHES] + k * touch_size(t)
-        known += m[at + K_RUBS]
-        if m[at + K_ARMED] > 0.0 and m[at + K_RUBS] == 0.0:
-            return True
-    return known != m[t[AT_TALLY] + N_PAST]
+        presses = m[at + K_P] > 0.0
+        m[at + K_FIRM] = 1.0 if presses else 0.0
+        m[at + K_FIRM + 1] = 1.0 if presses and m[at + K_STICKS] > 0.0 else 0.0
+        for i in range(3):
+            c = m[at + K_BOUNCE] if i == 0 else 0.0
+            m[at + K_LEFT + i] = -(slip(m, at, v, i) + c) if m[at + K_FIRM + min(i, 1)] > 0.0 else 0.0
+    seek(m, t, count, room(t, V_ANSWER), MOST_STEPS)
+    for i in range(6 * t[BODIES]):
+        m[before + i] = m[v + i]
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_FIRM] == 0.0:
+            continue
+        for i in range(3):
+            m[at + K_SOFT + i] = m[at + K_P + i]
+            m[at + K_P + i] += m[at + K_SOUGHT + i]
+        into_cone(m, at)
+        x, y, z = m[at + K_P], m[at + K_P + 1], m[at + K_P + 2]
+        answer(m, t, at, v, x - m[at + K_SOFT], y - m[at + K_SOFT + 1], z - m[at + K_SOFT + 2])
+    if height_of(m, t, count) <= height:
+        return True
+    for i in range(6 * t[BODIES]):
+        m[v + i] = m[before + i]
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_FIRM] > 0.0:
+            for i in range(3):
+                m[at + K_P + i] = m[at + K_SOFT + i]
+    return False
+
+
+def height_of(m, t, count):
+    """What sweeps lower: half of the energy of the impulses, and what they do against V̂ without them and against c."""
+    height = 0.0
+    for k in range(count):
+        at = t[AT_TOUCHES] + k * touch_size(t)
+        if m[at + K_P] > 0.0:
+            height += m[at + K_P] * m[at + K_BOUNCE]
+            for i in range(3):
+                height += 0.5 * m[at + K_P + i] * (slip(m, at, t[AT_RIGHT], i) + slip(m, at, t[AT_FREE], i))
+    return height
+
+
+def room(t, which):
+    """Where a vector of 6 numbers for each body stands."""
+    return t[AT_FREE] + which * 6 * t[BODIES]
 
 
 def answer_all(m, t, count):
@@ -304,49 +372,6 @@ def answer_all(m, t, count):
             answer(m, t, at, t[AT_RIGHT], m[at + K_P], m[at + K_P + 1], m[at + K_P + 2])
 
 
-def look_ahead(m, t, count, known, before):
-    """Where the sweeps lead to, from their last three ways (Anderson's acceleration): what combination of them is
-    shortest, in the measure of D, and where it starts. Impulses and V̂ are combined alike, so nothing is answered anew.
-
-    known   how many changes from one pair of sweeps to the next are known
-    before  the size of the way of the pair before
-    Returns both for the next time.
-    """
-    now, a, b, c, e, f = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for k in range(count):
-        at = t[AT_TOUCHES] + k * touch_size(t)
-        for i in range(3):
-            way, weight = m[at + K_P + i] - m[at + K_TO + i], m[at + K_D + 4 * i]
-            x, y = way - m[at + K_WENT + i], m[at + K_SHORTER + i]
-            now += weight * way * way
-            a += weight * x * x
-            b += weight * x * y
-            c += weight * y * y
-            e += weight * x * way
-            f += weight * y * way
-    if now > FARTHER * before:
-        known = 0
-    one, two = 0.0, 0.0
-    if known > 1 and a * c - b * b > 1e-9 * a * c:
-        one, two = (e * c - f * b) / (a * c - b * b), (f * a - e * b) / (a * c - b * b)
-    elif known > 0 and a > 0.0:
-        one = e / a
-    for k in range(count):
-        at = t[AT_TOUCHES] + k * touch_size(t)
-        for i in range(3):
-            way, reached = m[at + K_P + i] - m[at + K_TO + i], m[at + K_P + i]
-            last, older = reached - m[at + K_REACHED + i], m[at + K_FURTHER + i]
-            m[at + K_SHORTER + i] = way - m[at + K_WENT + i]
-            m[at + K_FURTHER + i], m[at + K_REACHED + i], m[at + K_WENT + i] = last, reached, way
-            m[at + K_P + i] = reached - one * last - two * older
-    v, reached, further = t[AT_RIGHT], t[AT_FREE] + 12 * t[BODIES], t[AT_FREE] + 18 * t[BODIES]
-    for i in range(6 * t[BODIES]):
-        x, last, older = m[v + i], m[v + i] - m[reached + i], m[further + i]
-        m[further + i], m[reached + i] = last, x
-        m[v + i] = x - one * last - two * older
-    return known + 1, now
-
-
 def work_of(m, at, vectors):
     """Joules that a contact brings into the motion, at the velocities at `vectors`."""
     work = 0.0
@@ -357,15 +382,17 @@ def work_of(m, at, vectors):
     return work
 
 
-def guard(m, t, count):
-    """No more work than the tank can pay: else impulses that hang together shrink until they do none."""
-    total, size, tank = 0.0, 0.0, m[t[AT_STATE] + t[TANK_STATE]]
+def guard(m, t, least):
+    """No more work than the tank can pay: else impulses that hang together shrink until they do none, or to nothing
+    where `least`. Whether they shrank."""
+    count, total, size = int(m[t[AT_TALLY] + N_TOUCHES]), 0.0, 0.0
+    tank = m[t[AT_STATE] + t[TANK_STATE]]
     for k in range(count):
         work = work_of(m, t[AT_TOUCHES] + k * touch_size(t), t[AT_RIGHT])
         total += work
         size += abs(work)
     if total <= tank or total <= tank + 4.0 * EPSILON * (size + rounding(m, t, count)):
-        return
+        return False
     m[t[AT_TALLY] + N_GUARDED] = 1.0
     label(m, t, count)
     labels, free, rights = t[AT_LABELS], t[AT_FREE], t[AT_RIGHT]
@@ -380,7 +407,7 @@ def guard(m, t, count):
                 lin += work_of(m, at, free)
         if work <= 0.0:
             continue
-        share = -lin / (work - lin) if lin < 0.0 else 0.0
+        share = -lin / (work - lin) if lin < 0.0 and not least else 0.0
         for k in range(count):
             at = t[AT_TOUCHES] + k * touch_size(t)
             if label_of(m, t, at) == c:
@@ -390,28 +417,30 @@ def guard(m, t, count):
             if m[labels + b] == float(c):
                 for n in range(6):
                     m[rights + 6 * b + n] = m[free + 6 * b + n] + share * (m[rights + 6 * b + n] - m[free + 6 * b + n])
+    return True
 
 
 def rounding(m, t, count):
-    """Sum of the sizes of the terms of p·u: what the work of contacts loses where they cancel."""
+    """Sum of the sizes of the terms of p·u, in V̂ and in what it was made from: what the work of contacts loses where
+    they cancel."""
     size = 0.0
     for k in range(count):
         at = t[AT_TOUCHES] + k * touch_size(t)
         for i in range(3):
             if m[at + K_P + i] != 0.0:
-                size += abs(m[at + K_P + i]) * terms(m, t, at, i)
+                size += abs(m[at + K_P + i]) * (terms(m, t, at, t[AT_RIGHT], i) + terms(m, t, at, t[AT_FREE], i))
     return size
 
 
-def terms(m, t, at, i):
-    """Sum of the sizes of the terms of component i of u."""
+def terms(m, t, at, vectors, i):
+    """Sum of the sizes of the terms of component i of u, at the velocities at `vectors`."""
     size = 0.0
     for side in range(2):
         c = int(m[at + K_A + side])
         if c >= 0:
             row = at + (K_JA if side == 0 else K_JB) + 6 * i
             for n in range(6):
-                size += abs(m[row + n] * m[t[AT_RIGHT] + 6 * c + n])
+                size += abs(m[row + n] * m[vectors + 6 * c + n])
     return size
 
 
@@ -457,9 +486,9 @@ def press(m, t, h):
                         m[t[AT_RIGHT] + 6 * c + n] += m[jacobian + 6 * i + n] * force
 
 
-INLINE = (along_body, add_yield, put, slip, add_columns, first_of)
+INLINE = (along_body, add_yield, put, slip, add_columns, first_of, room)
 KERNELS = (
-    clear, keep, invert, answer, lay_column, lay_columns, slide, visit, sweep, answer_all, look_ahead,
-    is_changed, impulses, work_of, terms,
+    clear, keep, invert, answer, lay_column, lay_columns, slide, visit, sweep, answer_all,
+    way_of, height_of, together, impulses, work_of, terms,
     rounding, label, label_of, guard, touch, press,
 )  # fmt: skip

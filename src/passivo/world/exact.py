@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from passivo.kernel.tick import OK, OVERCROWDED, UNSOLVED
     from passivo.world.collide import touch_size
-    from passivo.world.contacts import answer, answer_all, lay_column, slip
+    from passivo.world.contacts import answer, answer_all, lay_column, room, slip
     from passivo.world.table import *
 
     def solve_exact(m, t, n, enough): ...
@@ -36,12 +36,12 @@ E_UNIT = 2
 E_Q = 3
 E_P = 6
 E_U = 9
-E_SIZE = 12
+E_GRAM = 12
 
 
 def exact_size(n):
     """Numbers that the problem of n contacts takes."""
-    return n * E_SIZE + 9 * n * n
+    return n * E_GRAM + 9 * n * n
 
 
 def exact_part(t, n, what):
@@ -68,6 +68,7 @@ def impulses(m, t, h, count):
         if fastest > 0.0:
             enough = allowed(m, t, n, fastest)
             m[tally + N_SWEEPS] += solve_exact(m, t, n, enough)
+            m[tally + N_SETTLED] = 1.0
             wrong = residual(m, t, n)
             m[t[AT_DEFECT]] = wrong
             if not isfinite(wrong) or wrong > enough:
@@ -110,7 +111,7 @@ def list_contacts(m, t, h, count):
 
 def lay_problem(m, t, n):
     """G, q and mu of the contacts listed, in their units; returns the largest q, by which q is divided."""
-    g, vector = exact_part(t, n, E_SIZE), t[AT_FREE] + 6 * t[BODIES]
+    g, vector = exact_part(t, n, E_GRAM), room(t, V_ANSWER)
     place, unit, q = exact_part(t, n, E_PLACE), exact_part(t, n, E_UNIT), exact_part(t, n, E_Q)
     for j in range(n):
         at = int(m[place + j])
@@ -187,7 +188,7 @@ def residual(m, t, n):
 
     A condition "this or that is 0" is missed by the smaller one, in units in which D_nn is 1.
     """
-    g, q = exact_part(t, n, E_SIZE), exact_part(t, n, E_Q)
+    g, q = exact_part(t, n, E_GRAM), exact_part(t, n, E_Q)
     p, u = exact_part(t, n, E_P), exact_part(t, n, E_U)
     for i in range(3 * n):
         m[u + i] = m[q + i]

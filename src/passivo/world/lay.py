@@ -30,7 +30,7 @@ SECTIONS = {  # of the header of the table, and of the memory
     "AT_ENERGY": "ENERGY", "AT_HEIGHT": "HEIGHT", "AT_PASSES": "ITERATION", "AT_FRAMES": "FRAMES",
     "AT_ROWS": "TIE_ROWS", "AT_BLOCKS": "BLOCKS_OF_BODIES", "AT_RIGHT": "RIGHT_SIDE",
     "AT_RECORDED": "RECORDED", "AT_NOISE": "RECORDED_NOISE", "AT_PROOF": "PROOF", "AT_TOUCHES": "TOUCHES",
-    "AT_PAST": "PAST", "AT_TALLY": "TALLY", "AT_FREE": "FREE", "AT_LABELS": "LABELS",
+    "AT_PAST": "PAST", "AT_TALLY": "TALLY", "AT_FREE": "FREE", "AT_LABELS": "LABELS", "AT_SPEEDS": "SPEEDS",
     "AT_EXACT": "EXACT", "AT_DEFECT": "DEFECT",
 }  # fmt: skip
 LEAVES = """
@@ -84,8 +84,9 @@ def piece_of(world: World, method: Method, base: int, engine: str) -> Piece:
     layout.take("TOUCHES", room * (T.K_COLUMNS + 2 * T.COLUMN * span))
     layout.take("PAST", room * T.PAST_SIZE)
     layout.take("TALLY", T.N_SIZE)
-    layout.take("FREE", 4 * 6 * len(bodies))
+    layout.take("FREE", T.VECTORS * 6 * len(bodies) + T.SPARE)
     layout.take("LABELS", len(bodies))
+    layout.take("SPEEDS", len(bodies))
     options = method.world_options()
     chosen = options.pop("SOLVER", 0)
     solver = list(SOLVERS)[chosen if room else 0]
@@ -205,7 +206,7 @@ def _exact_room(solver: str, room: int, options: dict[str, int]) -> tuple[int, i
     if not SOLVERS[solver]:
         return 0, 0
     exact, file = SOLVERS[solver]
-    most = min(room, file.MOST)
+    most = min(room, file.MOST_TOUCHES)
     return most, exact.exact_size(most) + file.solver_size(most, options["DIRECTIONS"])
 
 

@@ -1,10 +1,7 @@
-"""After the impulses of a step: what sticks stands still, the joules are booked, penetration is repaired (spec 4.5).
-Kernels.
+"""After the impulses of a step: their joules are booked, penetration is repaired (spec 4.5). Kernels.
 
-The velocities at the end of a step keep a part that changes sign from step to step; where a contact sticks or rests it
-is taken out, by impulses that can only lower the kinetic energy. What rests then has the same impulses in every step,
-and the sweeps begin with them. What contacts lose fills the tank up to its cap; penetration is repaired by
-displacements, whose joules (weights that are lifted, springs that are stretched) come out of the tank.
+What contacts lose fills the tank up to its cap; penetration is repaired by displacements, whose joules (weights that
+are lifted, springs that are stretched) come out of the tank.
 """
 
 from __future__ import annotations
@@ -17,139 +14,59 @@ if TYPE_CHECKING:
     from passivo.world.bending import shift_beams
     from passivo.world.books import world_difference
     from passivo.world.collide import touch_size
-    from passivo.world.contacts import add_columns, along_body, answer, invert, lay_column, slip, terms
+    from passivo.world.contacts import along_body, answer, invert, lay_column, room, slip, terms
     from passivo.world.inertias import place_repaired
     from passivo.world.poses import spin_on
     from passivo.world.table import *
 
-HOLDS = 10  # sweeps that take velocities out of what is held
-QUIET = 1e-8  # m/s that are left, and slip over the step that is none
 REPAIRS = 8
+PAYS = 0.999  # of what there is to pay with: the cost is not linear, and known to rounding
 MENDED = 0.2  # of the depth, in a step
 RESERVE = 0.01  # share of the tank's cap that repair leaves to what the sweeps do not solve
 SLACK = 1e-7  # metres of depth that are left alone
 
 
+def is_alone(t, c):
+    """Whether no tie hangs on a body, and no joint."""
+    return t[t[COMPONENT_TABLE] + 2 * c + 1] == 1 and member_of(t, c) < 0
+
+
 def free_ends(m, t, at):
-    """Whether no tie hangs on the bodies of a contact, and no joint."""
+    """Whether the bodies of a contact are by themselves."""
     for side in range(2):
         c = int(m[at + K_A + side])
-        if c >= 0 and (t[t[COMPONENT_TABLE] + 2 * c + 1] > 1 or member_of(t, c) >= 0):
+        if c >= 0 and not is_alone(t, c):
             return False
     return True
 
 
-def hold(m, t):
-    """Take out of the velocities at the end of the step what contacts do not let pass: the slip of what sticks, and the
-    normal velocity of what rests. Its joules are lost at contacts."""
-    count, laid = int(m[t[AT_TALLY] + N_TOUCHES]), False
-    for k in range(count):
-        at = t[AT_TOUCHES] + k * touch_size(t)
-        m[at + K_STILL] = 0.0
-        if m[at + K_STICKS] == 0.0 and m[at + K_P] > 0.0:  # at the edge of its cone, but it does not move
-            stands = abs(slip(m, at, t[AT_RIGHT], 1)) + abs(slip(m, at, t[AT_RIGHT], 2)) <= QUIET
-            m[at + K_STICKS] = 1.0 if stands else 0.0
-    for s in range(HOLDS):
-        moved = 0.0
-        for i in range(count):
-            at = t[AT_TOUCHES] + (i if s % 2 == 0 else count - 1 - i) * touch_size(t)
-            if m[at + K_P] <= 0.0 or (m[at + K_STICKS] == 0.0 and m[at + K_RESTS] == 0.0) or not free_ends(m, t, at):
-                continue
-            u = last_slip(m, t, at, 0) if m[at + K_RESTS] > 0.0 else 0.0
-            v = last_slip(m, t, at, 1) if m[at + K_STICKS] > 0.0 else 0.0
-            w = last_slip(m, t, at, 2) if m[at + K_STICKS] > 0.0 else 0.0
-            size = max(abs(u), max(abs(v), abs(w)))
-            if size <= QUIET:
-                continue
-            moved = max(moved, size)
-            if not laid:
-                laid = True
-                invert_inertias(m, t)
-            if m[at + K_STILL] == 0.0:
-                lay_still(m, t, at)
-            hold_one(m, t, at, u, v, w)
-        if moved == 0.0:
-            break
-
-
-def invert_inertias(m, t):
-    scratch = t[AT_FREE] + 6 * t[BODIES]
-    for c in range(t[BODIES]):
-        if t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] < 0:
-            continue
-        j = t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + INERTIA
-        m[scratch], m[scratch + 4], m[scratch + 8] = m[j], m[j + 1], m[j + 2]
-        m[scratch + 1], m[scratch + 2], m[scratch + 5] = m[j + 3], m[j + 4], m[j + 5]
-        m[scratch + 3], m[scratch + 6], m[scratch + 7] = m[j + 3], m[j + 4], m[j + 5]
-        invert(m, scratch, t[AT_FRAMES] + c * F_SIZE + F_INVERSE)
-
-
-def last_slip(m, t, at, i):
-    """Component i of the velocity of a contact at the end of the step."""
-    u = 0.0
-    for side in range(2):
-        c = int(m[at + K_A + side])
-        if c >= 0:
-            speed = t[AT_NEXT] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE] + V
-            u += along_body(m, at + (K_JA if side == 0 else K_JB) + 6 * i, speed)
-    return u
-
-
-def mass_of(m, t, c):
-    return m[t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM] + MASS]
-
-
 def lay_still(m, t, at):
-    """How free bodies answer an impulse by mass alone, times their mass: what is left says only how they are shaped.
-
-    Behind it stands the inverse of how u answers, for the directions that are held, and how the normal one answers
-    where all masses are 1.
-    """
-    m[at + K_STILL], m[at + K_CALM_NORMAL] = 1.0, 0.0
-    d = t[AT_FREE] + 6 * t[BODIES]
-    for i in range(9):
-        m[d + i] = 0.0
+    """How free bodies give way to a push along the normal if all masses were 1: what is left says only how they are
+    shaped."""
+    m[at + K_CALM_NORMAL] = 0.0
+    inverse = room(t, VECTORS) + 9
     for side in range(2):
         c = int(m[at + K_A + side])
         if c < 0:
             continue
-        mass, jacobian = mass_of(m, t, c), at + (K_JA if side == 0 else K_JB)
-        inverse = t[AT_FRAMES] + c * F_SIZE + F_INVERSE
-        for i in range(3):
-            row, column = jacobian + 6 * i, at + K_CALM + 18 * side + 6 * i
-            for k in range(3):
-                m[column + k] = m[row + k]
-                m[column + 3 + k] = mass * (
-                    m[inverse + 3 * k] * m[row + 3]
-                    + m[inverse + 3 * k + 1] * m[row + 4]
-                    + m[inverse + 3 * k + 2] * m[row + 5]
-                )
-            for j in range(3):
-                m[d + 3 * j + i] += along_body(m, jacobian + 6 * j, column) / mass
-        m[at + K_CALM_NORMAL] += along_body(m, jacobian, at + K_CALM + 18 * side)
-    for i in range(3):
-        if m[at + (K_RESTS if i == 0 else K_STICKS)] == 0.0:
-            for j in range(3):
-                m[d + 3 * i + j], m[d + 3 * j + i] = 0.0, 0.0
-            m[d + 4 * i] = 1.0
-    invert(m, d, at + K_CALM_INVERSE)
+        mass = invert_inertia(m, t, c, inverse)
+        row, column = at + (K_JA if side == 0 else K_JB), at + K_CALM + 6 * side
+        for k in range(3):
+            i = inverse + 3 * k
+            m[column + k] = m[row + k]
+            m[column + 3 + k] = mass * (m[i] * m[row + 3] + m[i + 1] * m[row + 4] + m[i + 2] * m[row + 5])
+        m[at + K_CALM_NORMAL] += along_body(m, row, column)
 
 
-def hold_one(m, t, at, u, v, w):
-    """Take these velocities out of one contact."""
-    d = at + K_CALM_INVERSE
-    x = -(m[d] * u + m[d + 1] * v + m[d + 2] * w)
-    y = -(m[d + 3] * u + m[d + 4] * v + m[d + 5] * w)
-    z = -(m[d + 6] * u + m[d + 7] * v + m[d + 8] * w)
-    for side in range(2):
-        c = int(m[at + K_A + side])
-        if c >= 0:
-            speed, share = t[AT_NEXT] + t[t[CARRIER_TABLE] + c * C_SIZE + C_STATE] + V, 1.0 / mass_of(m, t, c)
-            add_columns(m, speed, at + K_CALM + 18 * side, share * x, share * y, share * z)
-    tell_push(m, t, at, x, y, z)
-    m[t[AT_TALLY] + (N_FRICTION if m[at + K_STICKS] > 0.0 else N_IMPACT)] -= 0.5 * (x * u + y * v + z * w)
-    for i in range(3):
-        m[t[AT_SCALE] + KINETIC] += abs(x if i == 0 else (y if i == 1 else z)) * terms(m, t, at, i)
+def invert_inertia(m, t, c, inverse):
+    """The inverse inertia of a body, behind room for nine numbers. Returns its mass."""
+    p, whole = t[AT_PARAM] + t[t[CARRIER_TABLE] + c * C_SIZE + C_PARAM], inverse - 9
+    j = p + INERTIA
+    m[whole], m[whole + 4], m[whole + 8] = m[j], m[j + 1], m[j + 2]
+    m[whole + 1], m[whole + 2], m[whole + 5] = m[j + 3], m[j + 4], m[j + 5]
+    m[whole + 3], m[whole + 6], m[whole + 7] = m[j + 3], m[j + 4], m[j + 5]
+    invert(m, whole, inverse)
+    return m[p + MASS]
 
 
 def book_contacts(m, t, h):
@@ -163,7 +80,7 @@ def book_contacts(m, t, h):
             continue
         for i in range(3):
             m[at + K_U + i] = slip(m, at, t[AT_RIGHT], i)
-            m[scale + KINETIC] += abs(m[at + K_P + i]) * terms(m, t, at, i)
+            m[scale + KINETIC] += abs(m[at + K_P + i]) * terms(m, t, at, t[AT_RIGHT], i)
         v, w = m[at + K_U + 1], m[at + K_U + 2]
         impact -= m[at + K_P] * m[at + K_U]
         friction -= m[at + K_P + 1] * v + m[at + K_P + 2] * w
@@ -171,10 +88,10 @@ def book_contacts(m, t, h):
         m[tally + N_LIVE] += 1.0
         m[tally + N_FORCE] += m[at + K_P] / h
         m[tally + N_SLIP] = max(m[tally + N_SLIP], sqrt(v * v + w * w))
-    whole = impact + friction
     m[tally + N_IMPACT], m[tally + N_FRICTION] = impact, friction
-    m[received + KINETIC] -= whole
     tank = m[t[AT_STATE] + t[TANK_STATE]]
+    whole = max(impact + friction, -tank)  # what rounding took out of an empty tank, motion has made
+    m[received + KINETIC] -= whole
     filled = whole
     if whole > 0.0:
         filled = min(whole, max(0.0, m[t[AT_PARAM] + t[TANK_PARAM]] - tank))
@@ -203,9 +120,9 @@ def repair(m, t, h):
     spare = max(0.0, m[tank] - RESERVE * m[t[AT_PARAM] + t[TANK_PARAM]])
     cost = repaired(m, t, h, share)
     if cost > spare:
-        share = spare / cost
+        share = PAYS * spare / cost
         cost = repaired(m, t, h, share)
-    if cost > spare * (1.0 + 4.0 * EPSILON):
+    if cost > m[tank]:  # the reserve is more than rounding, which must not decide here
         repaired(m, t, h, 0.0)
         return
     for r in range(t[ROW_COUNT]):
@@ -228,28 +145,26 @@ def plan_repair(m, t, h, count):
         at = t[AT_TOUCHES] + k * touch_size(t)
         depth = -(m[at + K_GAP] + h * slip(m, at, t[AT_RIGHT], 0))
         m[at + K_WAY] = MENDED * depth if depth > 0.0 else depth
-        m[at + K_TO] = 0.0
+        m[at + K_REPAIR] = 0.0
         needed = needed or depth > SLACK
     if not needed:
         return False
     for i in range(6 * t[BODIES]):
         m[way + i] = 0.0
-    invert_inertias(m, t)
     for k in range(count):
         at = t[AT_TOUCHES] + k * touch_size(t)
         if free_ends(m, t, at):
-            if m[at + K_STILL] == 0.0:
-                lay_still(m, t, at)
+            lay_still(m, t, at)
         elif m[at + K_LAID] == 0.0:
             lay_column(m, t, h, at)
     for s in range(REPAIRS):
         for i in range(count):
             at = t[AT_TOUCHES] + (i if s % 2 == 0 else count - 1 - i) * touch_size(t)
             yields = m[at + K_CALM_NORMAL] if free_ends(m, t, at) else m[at + K_D]
-            size = max(0.0, m[at + K_TO] + (m[at + K_WAY] - slip(m, at, way, 0)) / yields)
-            if size != m[at + K_TO]:
-                part(m, t, at, way, size - m[at + K_TO])
-                m[at + K_TO] = size
+            size = max(0.0, m[at + K_REPAIR] + (m[at + K_WAY] - slip(m, at, way, 0)) / yields)
+            if size != m[at + K_REPAIR]:
+                part(m, t, at, way, size - m[at + K_REPAIR])
+                m[at + K_REPAIR] = size
     if t[ASSEMBLIES] > 0:
         answer_repair(m, t, h, count)
     return True
@@ -257,14 +172,14 @@ def plan_repair(m, t, h, count):
 
 def answer_repair(m, t, h, count):
     """WAY of assemblies: how far what parts bodies moves their unknowns."""
-    vector = t[AT_FREE] + 6 * t[BODIES]
+    pushed = room(t, V_ANSWER)
     for i in range(6 * t[BODIES]):
-        m[vector + i] = 0.0
+        m[pushed + i] = 0.0
     for k in range(count):
         at = t[AT_TOUCHES] + k * touch_size(t)
-        if m[at + K_TO] > 0.0 and not free_ends(m, t, at):
-            push_members(m, t, at, vector, m[at + K_TO] / h, 0.0, 0.0)
-    respond_all(m, t, vector)
+        if m[at + K_REPAIR] > 0.0 and not free_ends(m, t, at):
+            push_members(m, t, at, pushed, m[at + K_REPAIR] / h, 0.0, 0.0)
+    respond_all(m, t, pushed)
     for k in range(t[ASSEMBLIES]):
         a = t[ASSEMBLY_TABLE] + k * A_SIZE
         for i in range(t[a + A_WIDTH]):
@@ -282,7 +197,7 @@ def part(m, t, at, way, size):
         c = int(m[at + K_A + side])
         if c >= 0:
             for n in range(6):
-                m[way + 6 * c + n] += m[at + K_CALM + 18 * side + n] * size
+                m[way + 6 * c + n] += m[at + K_CALM + 6 * side + n] * size
 
 
 def repaired(m, t, h, share):
@@ -367,9 +282,9 @@ def tell_noise(m, t, h):
                         m[t[AT_NOISE] + t[TOLD_WRENCHES] + 6 * c + n] += abs(m[row + n]) * force
 
 
-INLINE = (free_ends, mass_of, steps_of)
+INLINE = (is_alone, free_ends, steps_of)
 KERNELS = (
-    invert_inertias, last_slip, lay_still, tell_push, hold_one, hold, book_contacts, part, answer_repair,
+    invert_inertia, lay_still, tell_push, book_contacts, part, answer_repair,
     plan_repair, repaired,
     repair, tell_noise, tell_contacts,
 )  # fmt: skip

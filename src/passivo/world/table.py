@@ -55,7 +55,7 @@ AT_REACH = 43  # figures: how far each body reaches
 AT_TOUCHES = 44
 AT_PAST = 45
 AT_TALLY = 46
-AT_FREE = 47  # V̂ without contacts; then as much room for an answer, and for what two sweeps made of V̂
+AT_FREE = 47  # V̂ without contacts; then as much room for each vector of V_
 AT_LABELS = 48
 GEOM_TABLE = 49  # the body of each geom, −1 for the world
 COMPONENT_TABLE = 50  # for each body: where those tied to it stand, each as place in the order and number; how many
@@ -93,7 +93,8 @@ MECHANISMS = 81  # of the assemblies, the first ones; the others are beams (`ben
 BEAMS = 82
 BEAM_TABLE = 83
 BEAM_ROW = 84  # of the ledger
-HEADER = 85
+AT_SPEEDS = 85  # as fast as each body may go when contacts are found
+HEADER = 86
 
 EPSILON = 2.0**-52
 
@@ -245,7 +246,12 @@ M_AXES = 2  # whether it turns, its axis, how that changes, its place, how that 
 AXIS_SIZE = 13
 M_COLUMNS = 15  # velocity of a body, its change, axis, moment, its change
 COLUMN_SIZE = 15
-M_ROOM = 30
+M_FROM = 30  # unknowns that a pass began with, what came out, how far off that was, and how both changed
+M_CAME = 31
+M_OFF = 32
+M_CAME_ON = 33
+M_OFF_LESS = 34
+M_ROOM = 35
 
 # of a beam in the table; E_OWN and what follows it are places in the memory
 E_TABLE = 0  # its own table, as `method/banded_table.py` has it
@@ -299,8 +305,7 @@ F_NEXT = 18  # R at its end
 F_HAT = 27  # V̂
 F_SPIN = 33  # J w*
 F_PULL = 36  # of an anchor: what pulls at it
-F_INVERSE = 42  # inverse of the inertia
-F_SIZE = 51
+F_SIZE = 42
 
 # of a tie in the memory
 R_PSI = 0
@@ -384,22 +389,30 @@ K_D = 62  # how u answers p
 K_INVERSE = 71
 K_STICKS = 80
 K_LAMBDA = 81  # largest eigenvalue of the tangential part of D
-K_TO = 82  # impulse from which the last sweeps started
-K_WAY = 85  # and how far they moved it
-K_RESTS = 88  # whether it does not bounce
-K_RUBS = 89  # whether friction acts already: of one that is new not in the first sweeps
-K_LAID = 90  # whether its columns are there
-K_OTHER = 91  # b, or −1 where b hangs together with a and moves with it
-K_REACHED = 92  # where the sweeps before the last came to, and their way; how both changed from one to the next
-K_WENT = 95
-K_FURTHER = 98
-K_SHORTER = 101
-K_STILL = 104  # whether it is laid how velocities at the end of the step answer
-K_CALM = 105  # 6 numbers for each direction; of a, then of b
-K_CALM_INVERSE = 141
-K_CALM_NORMAL = 150
-K_COLUMNS = 152  # how V̂ of a's component answers p, for each of its bodies 6 numbers for each direction; then of b's
+K_REPAIR = 82  # pseudo impulse that parts what overlaps, and how far
+K_WAY = 83
+K_RESTS = 84  # whether it does not bounce
+K_RUBS = 85  # whether friction acts already: of one that is new not in the first sweeps
+K_LAID = 86  # whether its columns are there
+K_OTHER = 87  # b, or −1 where b hangs together with a and moves with it
+K_FIRM = 88  # whether what is sought brings its velocity along the normal to 0, and its slip
+K_SOUGHT = 90  # impulses that do so, what they leave, their next way, and what that answers
+K_LEFT = 93
+K_ALONG = 96
+K_SOFT = 99
+K_BENDS = 102  # whether it hangs together with a beam
+K_CALM = 103  # how free bodies give way where all are equally heavy: 6 numbers for a, then for b
+K_CALM_NORMAL = 115
+K_AFTER = 116  # how fast a contact that bounces parts at the end of the step
+K_PLACE = 117
+K_COLUMNS = 120  # how V̂ of a's component answers p, for each of its bodies 6 numbers for each direction; then of b's
 COLUMN = 18
+
+# vectors of 6 numbers for each body behind AT_FREE
+V_ANSWER = 1
+V_ENDS = 2  # velocities at the end of the step
+VECTORS = 3
+SPARE = 18  # numbers behind them: two 3 × 3 matrices
 
 # of a contact of the last step
 PAST_SIZE = 9  # two geoms, place, impulse in world axes, whether there was one
@@ -418,4 +431,5 @@ N_FRICTION = 9
 N_LIVE = 10  # contacts with an impulse
 N_DEBIT = 11  # joules of leaks of joints that were settled
 N_FOUND = 12  # where the last contact stood that was known again
+N_SETTLED = 13  # whether the sweeps came to rest
 N_SIZE = 14
